@@ -26,10 +26,10 @@ from typing import Any
 from _ratios import cpu, target
 from tests.pipeline.frames import datagram, write_frames
 
-from peerproof.conformance.captures.byte_source import Source
 from peerproof.conformance.captures.pcap import frames
 from peerproof.conformance.captures.refusals import Refusal
 from peerproof.conformance.captures.traffic import Traffic
+from peerproof.conformance.suite.source import Source
 from peerproof.pipeline.ingest.inputs import Format, inputs
 from peerproof.pipeline.spark.execution import Engine
 from peerproof.pipeline.spark.session import Settings

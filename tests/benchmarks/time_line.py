@@ -23,6 +23,7 @@ from playwright.sync_api import Page, expect, sync_playwright
 from tests.support.tools import require
 
 from peerproof.cli.main import main as peerproof
+from peerproof.conformance.diagrams.message_graph import Excerpt
 from peerproof.conformance.explorer.serve import Explorer
 from peerproof.conformance.explorer.trace_run import run_traces
 
@@ -88,7 +89,7 @@ def format_times(times: list[float]) -> str:
 @contextmanager
 def served(trace: Path, most: int) -> Iterator[str]:
     """The address of the explorer of a trace."""
-    with Explorer(runs={"trace": partial(run_traces, [trace], None, most)}) as server:
+    with Explorer(runs={"trace": partial(run_traces, [trace], None, Excerpt(most=most))}) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield server.address
         server.shutdown()

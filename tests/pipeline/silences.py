@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from peerproof.conformance.captures.byte_source import Source
 from peerproof.conformance.captures.pcap import frames
 from peerproof.conformance.captures.traffic import Message, Traffic
+from peerproof.conformance.suite.source import Source
 from peerproof.spec import scuttlebutt
 from peerproof.spec.core import Duration, Instant, NodeId
 from peerproof.spec.protocols import PROTOCOLS

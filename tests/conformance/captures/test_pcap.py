@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from scapy.utils import PcapNgWriter, RawPcapNgReader, RawPcapReader, RawPcapWriter
 from tests.support.captures import FRAMES, block, enhanced, interface, pcap, section, written
 
-from peerproof.conformance.captures.byte_source import Source
 from peerproof.conformance.captures.pcap import Frame, NoCapture, frames
 from peerproof.conformance.captures.refusals import Refusal
+from peerproof.conformance.suite.source import Source
 
 
 def read(path: Path) -> tuple[list[Frame], list[Refusal]]:

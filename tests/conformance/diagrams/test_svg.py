@@ -100,9 +100,11 @@ def test_many_events_have_shorter_labels(events: int, most: int) -> None:
     assert float(root.attrib["height"]) < events * (most * svg.LINE + 3 * svg.GAP)
 
 
-def test_a_label_that_is_too_long_is_cut_and_its_description_is_not() -> None:
+@pytest.mark.parametrize("target", ["b", "a", ""], ids=["arrow", "loop", "note"])
+def test_a_label_that_is_too_long_is_cut_and_its_title_and_the_description_are_not(target: str) -> None:
     label = "00" * 4000
-    graph = MessageGraph(("a", "b"), (Arrow("a", "b", label),))
+    event = Arrow("a", target, label) if target else Note("a", label)
+    graph = MessageGraph(("a", "b"), (event, Arrow("a", "b", "short")))
 
     root = read(render_svg(graph))
 
@@ -110,6 +112,7 @@ def test_a_label_that_is_too_long_is_cut_and_its_description_is_not() -> None:
     assert (cut := re.search(r" \[(\d+) characters more\]$", shown))
     assert len(shown[: cut.start()].replace(" ", "")) + int(cut[1]) == len(label)
     assert label in (root[1].text or "")
+    assert [title.text for group in root.iter(f"{SVG}g") for title in group.findall(f"{SVG}title")] == [label]
 
 
 def test_names_stand_below_as_well_where_the_picture_is_tall() -> None:

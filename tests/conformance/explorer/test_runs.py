@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import sys
 from collections.abc import Callable
@@ -16,9 +17,8 @@ from tests.support.catching import suite
 from peerproof.cli.main import main
 from peerproof.conformance.adapter.adapter import Adapter
 from peerproof.conformance.adapter.implementation import create_adapter
-from peerproof.conformance.captures.byte_source import Source
 from peerproof.conformance.clauses.catalogue import specification
-from peerproof.conformance.diagrams.message_graph import Arrow, Note
+from peerproof.conformance.diagrams.message_graph import Arrow, Excerpt, Note
 from peerproof.conformance.explorer.capture_run import run_capture
 from peerproof.conformance.explorer.finding_run import run_finding
 from peerproof.conformance.explorer.recorded_run import DOWN, MOST_MOMENTS, Moment, Run, States, TooLarge
@@ -31,6 +31,7 @@ from peerproof.conformance.fuzz.reaction import Called, Passed, Started
 from peerproof.conformance.runner.cases import find_cases, select_cases
 from peerproof.conformance.runner.runner import replay_cases
 from peerproof.conformance.suite.locations import examples
+from peerproof.conformance.suite.source import Source
 from peerproof.conformance.traces.file_check import check_trace
 from peerproof.spec.core import Instant, NodeId
 
@@ -147,6 +148,17 @@ def test_a_trace_differs_where_its_check_says(name: str) -> None:
     assert all(card["fields"] for card in run.view(len(run.moments) - 1)["nodes"])
 
 
+@pytest.mark.parametrize("least", [0, 2000], ids=["whole", "cut"])
+def test_a_compressed_trace_is_shown_as_far_as_it_goes(least: int, tmp_path: Path) -> None:
+    path, data = tmp_path / "trace.jsonl.gz", gzip.compress(EXAMPLES["scuttlebutt"].read_bytes())
+    path.write_bytes(data[: len(data) - least])
+
+    run = run_traces([path])
+
+    assert (len(run.moments) == len(run_traces([EXAMPLES["scuttlebutt"]]).moments)) == (least == 0)
+    assert ("the gzip file ends early; the part before was read" in run.about) == (least > 0)
+
+
 def test_the_states_of_a_trace_are_those_of_its_lines(tmp_path: Path) -> None:
     """After an update the version is one more; a whole run has the same states as a view of each moment."""
     run = run_traces([EXAMPLES["scuttlebutt"]])
@@ -162,6 +174,32 @@ def test_the_states_of_a_trace_are_those_of_its_lines(tmp_path: Path) -> None:
             fields.pop(name) if value is None else fields.update({name: value})
         (card,) = run.view(int(moment), [node])["nodes"]
         assert fields == {field["name"]: field["value"] for field in card["fields"] if field["name"] in fields}
+
+
+@pytest.mark.parametrize("name", ["swim-crash", "scuttlebutt-newest-first"])
+def test_a_part_of_a_trace_has_the_states_of_the_whole(name: str) -> None:
+    whole = run_traces([EXAMPLES[name]])
+    times = [moment.at or 0 for moment in whole.moments]
+    begin, end = times[len(times) // 2], times[-1]
+    node = whole.moments[-1].node
+
+    part = run_traces([EXAMPLES[name]], excerpt=Excerpt(begin, end, [node], most=1000))
+
+    shown = [at for at, each in enumerate(whole.moments) if begin <= times[at] < end and node in {each.node, *_ends_of(each)}]
+    assert [each.what for each in part.moments] == [whole.moments[at].what for at in shown]
+    assert part.verdict == whole.verdict
+    for each in whole.states:
+        assert [part.states[each].at(at) for at in range(len(shown))] == [whole.states[each].at(at) for at in shown]
+
+
+def _ends_of(moment: Moment) -> set[str]:
+    return {name for part in moment.parts for name in ((part.source, part.target) if isinstance(part, Arrow) else (part.node,))}
+
+
+def test_a_node_that_a_trace_does_not_have_is_answered_with_those_that_it_has(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["trace", "explore", str(EXAMPLES["swim-crash"]), "--node", "n9:1", "--output", "never"]) == 4
+
+    assert "error: nothing to show\ntip: --node: there are n" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("vector", ["swim/exchange/payload-of-another", "wendy/exchange/contact-that-sends-on"])
@@ -222,11 +260,14 @@ def test_a_capture_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(Source, "__init__", open_counted)
 
-    run = run_capture(path, "scuttlebutt", most=10)
+    run = run_capture(path, "scuttlebutt", excerpt=Excerpt(most=10))
 
     assert read == [path]
     assert [moment.problem is not None for moment in run.moments] == [*[False] * 4, True] * 2
-    assert (run.verdict, run.about) == ("rejected", "only the first 10 messages are shown")
+    assert (run.verdict, run.about) == (
+        "rejected",
+        "only the first 10 messages are shown: continue with --from 900, or raise --most",
+    )
 
 
 def test_a_run_that_is_too_large_for_a_file_is_refused() -> None:

@@ -242,8 +242,10 @@ def test_a_node_that_starts_again_is_judged_again_and_of_many_divergences_the_fi
     assert "5 more after later starts" in out
 
 
-def test_stdin_and_several_files(good: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(good.read_bytes())))
+@pytest.mark.parametrize("is_compressed", [False, True], ids=["plain", "compressed"])
+def test_stdin_and_several_files(is_compressed: bool, good: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = good.read_bytes()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(gzip.compress(data) if is_compressed else data)))
 
     assert main(["trace", "check", "-", str(good)]) == ACCEPTED
 

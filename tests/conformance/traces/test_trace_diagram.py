@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import re
@@ -17,7 +18,7 @@ from tests.support.drawing import PING, STORY, ended, line, story
 
 from peerproof.cli.main import main
 from peerproof.conformance.diagrams.message_graph import Arrow, Excerpt
-from peerproof.conformance.traces.trace_diagram import Read, Reader, Recording, trace_graph
+from peerproof.conformance.traces.trace_diagram import Read, Reader, Recording, read_traces, trace_graph
 from peerproof.spec.traces.trace import Kind, Line
 
 
@@ -83,6 +84,24 @@ def test_a_trace_may_come_on_stdin(trace: Path, monkeypatch: pytest.MonkeyPatch,
     assert capsys.readouterr().out == expected
 
 
+@pytest.mark.parametrize("is_standard", [False, True], ids=["file", "stdin"])
+@pytest.mark.parametrize("least", [0, 20], ids=["whole", "cut"])
+def test_a_compressed_trace_is_drawn_as_far_as_it_goes(
+    least: int, is_standard: bool, trace: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    assert ended(trace) == 0
+    expected = capsys.readouterr().out
+    data = gzip.compress(trace.read_bytes())
+    trace.write_bytes(data[: len(data) - least])
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(trace.read_bytes())))
+
+    assert ended("-" if is_standard else trace) == 0
+
+    out, err = capsys.readouterr()
+    assert (out == expected) == (least == 0)
+    assert ("the gzip file ends early; the part before was read" in err) == (least > 0)
+
+
 def test_lines_that_cannot_be_read_are_told_and_the_others_drawn(trace: Path, capsys: Capture) -> None:
     trace.write_bytes(trace.read_bytes() + b"\n{}\n\xff\n[1\nnothing\n")
 
@@ -140,6 +159,24 @@ def test_each_file_has_its_share_of_the_lines_that_can_be_kept(share: int, cut: 
     reader.read("run", io.BytesIO("\n".join(STORY).encode()), share)
 
     assert reader.cut == cut
+
+
+def test_a_time_beyond_the_lines_that_can_be_kept_is_reached_in_several_files(tmp_path: Path) -> None:
+    """Though each file has a clock of its own."""
+    lines = [
+        json.loads(text) for text in simulated("swim", tmp_path / "run.jsonl", "--nodes", "2").read_text("utf-8").splitlines()
+    ]
+    files = [tmp_path / "0.jsonl", tmp_path / "1.jsonl"]
+    for number, path in enumerate(files):
+        own = [{**each, "t_us": each["t_us"] + number * 7_000_000} for each in lines if each["node"] == f"n{number}:1"]
+        path.write_text("".join(f"{json.dumps(each)}\n" for each in own), encoding="utf-8")
+    names = list(map(str, files))
+    begin = 10_000 + 7_000
+
+    whole, part = (trace_graph(read_traces(names, None, begin, most), Excerpt(begin)).text() for most in (10_000, 100))
+
+    assert whole.count("ping") > 10
+    assert part.splitlines()[:50] == whole.splitlines()[:50]
 
 
 def simulated(protocol: str, path: Path, *options: str) -> Path:

@@ -11,9 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from peerproof.conformance.captures import byte_source as sources
-from peerproof.conformance.captures.byte_source import MAX_LINE, InputChanged, Line, Part, Source, lines, survey
+from peerproof.conformance.captures.byte_source import MAX_LINE, InputChanged, Line, Part, lines, survey
 from peerproof.conformance.captures.refusals import Refusal
-from peerproof.pipeline.ingest.inputs import BadInput, Format, find_line_number, inputs
+from peerproof.conformance.suite.source import Source
+from peerproof.pipeline.ingest.inputs import BadInput, Format, find_line_number, find_line_numbers, inputs
 
 CONTENT = st.lists(st.binary(max_size=12).map(lambda data: data.replace(b"\n", b" ")), max_size=30).map(b"\n".join)
 
@@ -183,3 +184,4 @@ def test_a_line_is_numbered_by_the_byte_at_which_it_begins(tmp_path: Path, compr
     path = written(tmp_path / "log", gzip.compress(b"a\nbc\n") if compressed else b"a\nbc\n")
 
     assert [find_line_number(str(path), offset) for offset in (0, 2, 3, 6)] == [1, 2, None, None]
+    assert find_line_numbers(str(path), [3, 2, 0, 2, 6]) == {0: 1, 2: 2}

@@ -149,7 +149,9 @@ def test_there_may_be_no_verdict_on_a_cluster(nodes: int, every: int, tmp_path: 
     assert set(verdicts) == {f"n{number}:1" for number in range(nodes)}
 
 
-def test_the_command_ends_with_what_it_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_ends_with_what_it_found(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     nodes = lots(simulated(nodes=2))
     good = place_of(tmp_path / "good", nodes)
     nodes[1][9] = nodes[1][9]._replace(state_hash="0" * 16)
@@ -162,9 +164,18 @@ def test_the_command_ends_with_what_it_found(tmp_path: Path, capsys: pytest.Capt
     assert main(["pipeline", "validate", "--in", str(bad), "--output", str(bad), "--master", "none", "--format", "json"]) == 1
     told = json.loads(capsys.readouterr().out)
     assert told["counts"]["nodes rejected"] == told["counts"]["violations violates"] == 1
+    (found,) = told["violations"]
+    assert (found["severity"], found["node"], found["seq"], found["actual"]) == ("violates", "n1:1", 9, "0" * 16)
+    assert (found["property"], told["further_violations"]) == ("StateDigest", 0)
     assert main(["pipeline", "validate", "--in", str(bad), "--run", "seed-v", "--node", "n1:1", "--format", "json"]) == 1
     (shown,) = map(json.loads, capsys.readouterr().out.splitlines())
-    assert [row["seq"] for row in shown["violations"]] == [9]
+    ((again, context),) = ((row, row.pop("context")) for row in shown["violations"])
+    assert again == found
+    assert [line["seq"] for line in context] == list(range(4, 12))
+    monkeypatch.setattr("peerproof.cli.pipeline.validate.MOST_PLAIN", 0)
+    assert main(["pipeline", "validate", "--in", str(bad), "--output", str(bad), "--master", "none", "--json"]) == 1
+    told = json.loads(capsys.readouterr().out)
+    assert (told["violations"], told["further_violations"]) == ([], 1)
     assert main(["pipeline", "validate", "--in", str(bad), "--run", "seed-v", "--node", "n0:1"]) == 0
     assert main(["pipeline", "validate", "--in", str(good), "--run", "seed-v"]) == 0
     assert "the cluster in run seed-v: accepted" in capsys.readouterr().out

@@ -6,9 +6,9 @@ Compares the two state graphs of a protocol: that of its TLA+ module and that of
   peerproof model graph scuttlebutt --model small-a     one configuration
   peerproof model graph scuttlebutt --model medium --jobs 2 --resume build/medium
 
-Both sides explore the whole configuration; its constants are in tla/PROTOCOL/constants.json. A line for each pair says that the
-graphs are equal, with the counts of both, or what differs, with the shortest path to the first difference. Without Java only the
-Python side runs; its counts and its digest are compared with the stored ones, and the line says so.
+Both sides explore the whole configuration; the page "Constants of the models" explains its constants. A line for each pair says
+that the graphs are equal, with the counts of both, or what differs, with the shortest path to the first difference. Without Java
+only the Python side runs; its counts and its digest are compared with the stored ones, and the line says so.
 
 --jobs divides the work of the Python side; the result is the same. --resume stores each level in a folder as soon as it is
 explored: after an interruption the same command goes on from there.

@@ -64,7 +64,7 @@ stops it.
 #: Protocol -> what else a user of a running node has to know.
 _REMARKS: Final = {
     "scuttlebutt": "A restarted node is a new node with an old address: its peers keep its old data until its version exceeds "
-    "the old one (BX-03 in spec/scuttlebutt.md).",
+    "the old one (peerproof explain BX-03).",
     "swim": "A restarted node needs a higher --restart-counter than before: otherwise its peers take its messages for old ones.",
 }
 

@@ -5,8 +5,8 @@ Reads logs and captures of any program into the tables `traces` and `runs`, and 
   peerproof pipeline ingest node*.log.gz --mapping mapping.yaml --output out       JSON lines of any other program
   peerproof pipeline ingest cluster.pcap --input-format pcap --protocol scuttlebutt --port 8119 --output out
 
-A mapping gives the meaning of each field of a foreign log; docs/how-to/ingest-logs.md shows one, and how to capture. A message
-of a capture becomes two rows, one of its sender and one of its receiver. Files may be compressed with gzip.
+A mapping gives the meaning of each field of a foreign log; the page "Read the logs and captures of a cluster" shows one, and how
+to capture. A message of a capture becomes two rows, one of its sender and one of its receiver. Files may be compressed with gzip.
 
 Nothing is lost: the command prints the number of lines or packets, and how many of them became rows; if the numbers do not add
 up it exits with 5. Unreadable records are in `quarantine`, with their place, the reason and their first bytes.
@@ -103,7 +103,7 @@ def _nothing_read(args: Namespace) -> Refusal:
         return Refusal(f"no message of {args.protocol} was found", NOTHING, tip="are --protocol and --port right?")
     if args.mapping:
         return Refusal("no event could be read", NOTHING, tip=f"is the mapping {args.mapping} right?")
-    tip = "for a log of another program write a mapping: --mapping FILE (docs/how-to/ingest-logs.md)"
+    tip = 'for a log of another program write a mapping: --mapping FILE; see the page "Read the logs and captures of a cluster"'
     return Refusal("no event could be read: these are no traces of peerproof", NOTHING, tip=tip)
 
 

@@ -6,7 +6,7 @@ Measures cost and quality of runs, into the tables `metrics` and `summaries`, an
 
 Every protocol has messages and bytes by node and round. Scuttlebutt and SWIM also have the time for a change to reach all nodes,
 its hops and its coverage, the time to detect a crash, and the number of false detections. `summaries` has percentiles by
-configuration. docs/how-to/pipeline.md explains each metric.
+configuration. The page "Run the pipeline from logs and captures to a report" explains each metric.
 
 Times between events at different nodes are measured only if all nodes of a run share one clock, as simulated nodes do. A node of
 `peerproof node start` counts from its own start: such logs give messages, bytes, hops and coverage only. --shared-clock declares

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from contextlib import contextmanager
 from functools import wraps
@@ -52,10 +54,24 @@ def stage(run: Stage) -> Stage:
         except BrokenPipeError:
             raise  # the reader of the output has exited
         except OSError as problem:
-            where = f": {problem.filename}" if problem.filename else ""
-            raise Refusal(f"{problem.strerror or problem}{where}", UNUSABLE) from None
+            raise _refusal_of(problem, args) from None
 
     return wrapped
+
+
+def _refusal_of(problem: OSError, args: Namespace) -> Refusal:
+    """Returns the error for a file that cannot be read or written. One without a name is of a table below --output."""
+    path = problem.filename or getattr(args, "out", None) or getattr(args, "place", None)
+    text = os.strerror(problem.errno) if problem.errno else str(problem)
+    has_output = hasattr(args, "out") or hasattr(args, "output")
+    tip = None
+    if problem.errno in (errno.ENOSPC, errno.EDQUOT):
+        tip = "make room, then run the same command again: finished work is kept"
+    elif problem.errno in (errno.EACCES, errno.EPERM):
+        tip = f"give this user access{', or name another folder with --output' if has_output else ''}"
+    elif problem.errno == errno.EROFS and has_output:
+        tip = "name another folder with --output"
+    return Refusal(f"{path}: {text}" if path else text, UNUSABLE, tip=tip)
 
 
 def add_complete(parser: ArgumentParser) -> None:

@@ -41,17 +41,19 @@ from peerproof.cli.pipeline.options import (
     progress_of,
     stage,
 )
+from peerproof.cli.ticker import Ticker
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from peerproof.pipeline.stages.validate import Validated, Validation
 
 #: Way to check a node -> how it is called in the report.
 WAYS: Final = {"replay": "replay", "relation": "relation", "monitor": "messages alone"}
 
-#: Violations that are shown as examples.
+#: Violations that are shown as examples, and as JSON.
 EXAMPLES = 3
+MOST_PLAIN = 1000
 
 
 EXITS: Final = {
@@ -137,7 +139,8 @@ def _print_findings(args: Namespace) -> int:
     from peerproof.pipeline.storage.tables import VIOLATIONS
 
     names = VIOLATIONS.schema.names
-    found = list(findings(_validation(args), args.run, args.node))
+    with Ticker():  # it clears the line of any of them
+        found = findings(_validation(args), args.run, args.node, _show_step)
     if not found:
         chosen = f"node {args.node} of run {args.run}" if args.node else f"run {args.run}"
         raise Refusal(f"there is no {chosen} in {args.place}", NOTHING)
@@ -146,7 +149,7 @@ def _print_findings(args: Namespace) -> int:
         violations = [dict(zip(names, row, strict=True)) for row in rows]
         wrong = wrong or any(violation["severity"] in FAILING for violation in violations)
         if args.format == "json":
-            print(json.dumps({"verdict": verdict._asdict(), "violations": violations}))
+            print(json.dumps({"verdict": verdict._asdict(), "violations": _plain_violations(violations, whole=True)}))
             continue
         who = f"node {verdict.node}" if verdict.node else "the cluster"
         judged = f"{verdict.judged:,} of {verdict.n_events:,} events"
@@ -158,8 +161,35 @@ def _print_findings(args: Namespace) -> int:
     return FAILED if wrong else OK
 
 
+def _show_step(step: str) -> Callable[[int, int], None]:
+    ticker = Ticker()
+    return lambda done, total: ticker(step, done, total, "events")
+
+
 def _plain(result: Validated, counts: dict[str, int]) -> dict[str, object]:
-    return {"folder": str(result.success.folder), **result.success.told, "counts": counts, "already_committed": not result.done}
+    from peerproof.pipeline.storage.tables import VIOLATIONS
+
+    rows = first_rows(result.success, VIOLATIONS, MOST_PLAIN)
+    return {
+        "folder": str(result.success.folder),
+        **result.success.told,
+        "counts": counts,
+        "violations": _plain_violations(rows),
+        "further_violations": result.success.rows(VIOLATIONS) - len(rows),
+        "already_committed": not result.done,
+    }
+
+
+def _plain_violations(rows: Sequence[dict[str, Any]], *, whole: bool = False) -> list[dict[str, Any]]:
+    from peerproof.conformance.traces.findings import plain_violation
+    from peerproof.pipeline.ingest.inputs import find_line_numbers
+
+    offsets: dict[str, list[int]] = {}
+    for row in rows:
+        if row["src_file"] is not None and row["src_off"] is not None:
+            offsets.setdefault(row["src_file"], []).append(row["src_off"])
+    lines = {name: find_line_numbers(name, each) for name, each in offsets.items()}
+    return [plain_violation(row, lines.get(row["src_file"], {}).get(row["src_off"]), whole=whole) for row in rows]
 
 
 def _text(result: Validated, counts: dict[str, int]) -> str:

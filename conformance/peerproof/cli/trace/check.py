@@ -21,7 +21,6 @@ output names what TLC does not compare. If the two disagree, one of them is wron
 from __future__ import annotations
 
 import json
-import sys
 from argparse import ArgumentParser, Namespace
 from contextlib import nullcontext
 from functools import partial
@@ -133,7 +132,7 @@ def _no_trace(name: str, problem: Exception) -> Refusal:
     if name != "-" and is_capture(Path(name)):
         return Refusal(f"{name} is a capture, not a trace", tip=f"peerproof run PROTOCOL --pcap {name}")
     tip = (
-        f"JSON lines of another program are read by peerproof pipeline ingest {name} --mapping FILE; "
+        f"JSON lines of another program are read by peerproof pipeline ingest {'LOG' if name == '-' else name} --mapping FILE; "
         "a log in plain text must first become JSON lines"
     )
     return Refusal(f"{name}: {problem}", tip=tip)
@@ -150,9 +149,7 @@ def _tools() -> Tools | None:
 
 
 def _check(name: str, tools: Tools | None, tlc_events: int) -> Report:
-    from pathlib import Path
-
-    from peerproof.conformance.captures.byte_source import Source
+    from peerproof.conformance.suite.source import open_source
     from peerproof.conformance.traces.file_check import check_trace
 
     with interruptible() if tools else nullcontext(), Ticker() as ticker:
@@ -163,11 +160,8 @@ def _check(name: str, tools: Tools | None, tlc_events: int) -> Report:
         def show_tlc(progress: Progress) -> None:
             ticker(f"{name}: TLC, {progress.distinct:,} events")
 
-        with nullcontext(sys.stdin.buffer) if name == "-" else Source(Path(name)) as source:
-            report = check_trace(source, name=name, tools=tools, tlc_events=tlc_events, on_read=show_read, on_tlc=show_tlc)
-        if isinstance(source, Source) and source.problem:
-            report.add_unreadable(source.problem.detail)
-        return report
+        with open_source(name) as source:
+            return check_trace(source, name=name, tools=tools, tlc_events=tlc_events, on_read=show_read, on_tlc=show_tlc)
 
 
 def _rows(report: Report) -> Iterator[str]:

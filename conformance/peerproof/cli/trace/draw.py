@@ -2,9 +2,9 @@
 Draws a message graph: which node sent which message to which, in which order.
 
   peerproof trace draw scuttlebutt/exchange/a-whole-round-seen-by-its-partner      a vector, by its id or a part of it
-  peerproof trace draw conformance/vectors/swim/exchange/NAME.yaml#ID              one of a file
+  peerproof trace draw my-vectors/swim/exchange/NAME.yaml#ID                       one of a file
   peerproof trace draw SX-02-stale-rumour                                          a counterexample (model check --list)
-  peerproof trace draw tla/swim/counterexamples/SX-02-stale-rumour.itf.json        a counterexample of TLC, in ITF
+  peerproof trace draw found.itf.json                                              a counterexample of TLC, in ITF
   peerproof trace draw a.jsonl b.jsonl c.jsonl --from 2000 --to 5000               traces of one run, 3 seconds of it
   peerproof trace draw run.jsonl --node n1:1 --format svg --output n1.svg          only what involves one node
   peerproof trace draw cluster.pcapng --protocol scuttlebutt --port 8119           a capture
@@ -20,14 +20,14 @@ the diagram says how many are left out.
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from peerproof.cli import options
-from peerproof.cli.command import count, interruptible, refuse
+from peerproof.cli.command import interruptible, refuse
 from peerproof.cli.console import note, warn
 from peerproof.cli.exits import NOTHING, OK, UNUSABLE, Refusal
+from peerproof.cli.trace.excerpt import add_excerpt, excerpt_of, nothing_in
 from peerproof.conformance.diagrams.svg import render_svg
 
 if TYPE_CHECKING:
@@ -57,18 +57,13 @@ def configure(parser: ArgumentParser) -> None:
     """Declares the options."""
     from peerproof.conformance.diagrams.message_graph import MOST
 
-    add, number = parser.add_argument, partial(count, least=0)
-    add("sources", metavar="SOURCE", nargs="+", help="a vector, a model that fails, or files; - is a trace on standard input")
+    add = parser.add_argument
+    add(
+        "sources", metavar="SOURCE", nargs="+", help="a vector, a model that fails, or files, also in gzip; - is a trace on stdin"
+    )
     add("--format", choices=FORMATS, help="default: text, or what the name of --output says")
     options.add_output(parser)
-    add("--from", dest="begin", metavar="MS", type=number, help="of a trace or capture: leave out what is earlier")
-    add("--to", dest="end", metavar="MS", type=number, help="of a trace or capture: leave out what is then or later")
-    add("--node", metavar="NAME", action="append", default=[], help="only events that involve this node (repeatable)")
-    add("--most", metavar="N", type=count, help=f"of a trace or capture: draw at most N events (default {MOST})")
-    add("--run", metavar="NAME", help="of a trace: this run")
-    add("--protocol", metavar="NAME", help="protocol of a capture")
-    about = "of a capture: only packets of this port (repeatable)"
-    add("--port", metavar="N", type=number, action="append", default=[], help=about)
+    add_excerpt(parser, f"of a trace or capture: draw at most N events (default {MOST})")
     add("--without", metavar="NAMES", default="", help="of a model: variables that are not drawn, such as own,round")
     add("--tlc", action="store_true", help="of a model: find the counterexample again with TLC (needs Java and the extra tla)")
     options.add_vectors(parser)
@@ -77,8 +72,9 @@ def configure(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Draws the graph."""
     from peerproof.conformance.authoring.drawing import CannotDraw
+    from peerproof.conformance.diagrams.message_graph import MOST
 
-    excerpt = _excerpt(args)
+    excerpt = excerpt_of(args, MOST)
     try:
         with refuse(CannotDraw):
             drawing = _draw(args, excerpt)
@@ -87,9 +83,7 @@ def run(args: Namespace) -> int:
     for remark in drawing.remarks:
         note(remark)
     if not drawing.graph.happenings:
-        others = [name for name in excerpt.others if name not in args.node]
-        tip = f"--node: there are {', '.join(others)}" if others else "--from, --to, --node, --port or --run excludes everything"
-        raise Refusal("nothing to draw", NOTHING, tip=tip)
+        raise nothing_in(excerpt, "draw")
     form = args.format or _BY_NAME.get(args.output.suffix if args.output else "", "text")
     graph, title = drawing.graph, drawing.title
     drawn = render_svg(graph, title) if form == "svg" else graph.mermaid() if form == "mermaid" else graph.text()
@@ -170,9 +164,3 @@ def _find_counterexample(model: Model) -> Counterexample:
     unusable = refuse(ToolsUnusable, RunFailed, NoCounterexample, code=UNUSABLE)
     with unusable, interruptible(), ModelTicker(model.name, len(model.name)) as ticker:
         return find_counterexample(model, find(), ticker.show_tlc)
-
-
-def _excerpt(args: Namespace) -> Excerpt:
-    from peerproof.conformance.diagrams.message_graph import MOST, Excerpt
-
-    return Excerpt(args.begin or 0, args.end, args.node, args.most or MOST)

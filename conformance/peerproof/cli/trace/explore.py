@@ -3,12 +3,15 @@ Shows a trace or a capture in the browser: a time line, the message graph, and w
 
   peerproof trace explore trace.jsonl                    one trace, or several files of one run
   peerproof trace explore n0.jsonl n1.jsonl --run r1     one run of them
+  peerproof trace explore big.jsonl --from 2000 --to 5000 --node n1:1       only what involves one node, for 3 seconds
   peerproof trace explore cluster.pcap --protocol swim   a capture; nothing is known of states
   peerproof trace explore trace.jsonl --output page.html one file that needs no server
 
 Each line of a trace is replayed by the specification, which gives the state of its node. Where the node differs from the
 specification, the line is marked, with what the specification would have done; the page begins at the first such line. In a
 capture each message is marked that contradicts a rule of the protocol.
+
+Lines before --from are replayed too, so that the states are known; at most --most lines from there on are shown.
 
 The page is served on this machine only, at an address with a random token, until Ctrl-C.
 """
@@ -21,10 +24,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from peerproof.cli.command import count, refuse
+from peerproof.cli.command import refuse
 from peerproof.cli.console import warn
-from peerproof.cli.exits import Refusal
+from peerproof.cli.exits import NOTHING, Refusal
 from peerproof.cli.page import PAGE_EXITS, add_page, open_page, write_page
+from peerproof.cli.trace.excerpt import add_excerpt, excerpt_of, nothing_in
 
 if TYPE_CHECKING:
     from peerproof.conformance.authoring.drawing import Kind
@@ -34,29 +38,15 @@ if TYPE_CHECKING:
 MOST = 20_000
 MOST_IN_A_FILE = 5_000
 
-EXITS: Final = PAGE_EXITS
+EXITS: Final = {**PAGE_EXITS, NOTHING: "nothing to show"}
 
 
 def configure(parser: ArgumentParser) -> None:
     """Declares the options."""
     add = parser.add_argument
-    add("files", metavar="FILE", nargs="+", type=Path, help="the traces of one run, or a capture")
-    add("--run", metavar="NAME", help="of a trace: this run")
-    add("--protocol", metavar="NAME", help="protocol of a capture")
-    add(
-        "--port",
-        metavar="N",
-        type=count,
-        action="append",
-        default=[],
-        help="of a capture: only this port (repeatable)",
-    )
-    add(
-        "--most",
-        metavar="N",
-        type=count,
-        help=f"show at most N lines or messages (default {MOST:,}; {MOST_IN_A_FILE:,} with --output, which takes no more)",
-    )
+    add("files", metavar="FILE", nargs="+", type=Path, help="the traces of one run, or a capture, also compressed with gzip")
+    most = f"show at most N lines or messages (default {MOST:,}; {MOST_IN_A_FILE:,} with --output, which takes no more)"
+    add_excerpt(parser, most)
     add_page(parser)
 
 
@@ -81,22 +71,25 @@ def _read(args: Namespace) -> tuple[Callable[[], Run], Run]:
     from peerproof.conformance.explorer.trace_run import run_traces
     from peerproof.conformance.traces import file_check, trace_diagram
 
-    most = args.most or (MOST_IN_A_FILE if args.output else MOST)
+    excerpt = excerpt_of(args, MOST_IN_A_FILE if args.output else MOST)
     with refuse(CannotDraw, file_check.NoTrace, trace_diagram.NoTrace):
         try:
             kinds = {kind_of(path) for path in args.files}
             if kinds == {Kind.CAPTURE} and len(args.files) == 1:
                 protocol = check_protocol(args.protocol, args.files[0])
-                make: Any = partial(run_capture, args.files[0], protocol, args.port, most)
+                make: Any = partial(run_capture, args.files[0], protocol, args.port, excerpt)
             elif kinds == {Kind.TRACE}:
-                make = partial(run_traces, args.files, args.run, most)
+                make = partial(run_traces, args.files, args.run, excerpt)
             else:
                 found = " and ".join(sorted(kind.value for kind in kinds))
                 raise Refusal(f"this shows the traces of one run, or one capture; these are {found}", tip=_tip(kinds))
             with Ticker() as ticker:
-                return make, make(progress=lambda done, total: ticker("", done, total, "events"))
+                made = make(progress=lambda done, total: ticker("", done, total, "events"))
         except OSError as problem:
             raise Refusal(f"{problem.filename or args.files[0]}: {problem.strerror or problem}") from None
+    if not made.moments:
+        raise nothing_in(excerpt, "show")
+    return make, made
 
 
 def _tip(kinds: set[Kind]) -> str:

@@ -37,7 +37,7 @@ _PROGRESS_EVERY: Final = 5_000
 def configure(parser: ArgumentParser) -> None:
     """Declares the options."""
     add = parser.add_argument
-    add("files", metavar="FILE", nargs="+", help="a trace, a JSON line for each step, also compressed with gzip")
+    add("files", metavar="FILE", nargs="+", help="a trace, a JSON line for each step, also compressed with gzip; - for stdin")
     add("--window", metavar="SECONDS", type=_seconds, default=10.0, help="length of a window (default 10)")
     add_format(parser)
 
@@ -61,13 +61,12 @@ def run(args: Namespace) -> int:
 
 
 def _read(contact: Contact, name: str) -> None:
-    from pathlib import Path
-
-    from peerproof.conformance.captures.byte_source import MAX_LINE, Source
+    from peerproof.conformance.captures.byte_source import MAX_LINE
+    from peerproof.conformance.suite.source import open_source
 
     number = 0
     try:
-        with Ticker() as ticker, Source(Path(name)) as source:
+        with Ticker() as ticker, open_source(name) as source:
             while line := source.readline(MAX_LINE):
                 number += 1
                 if number % _PROGRESS_EVERY == 0:

@@ -6,9 +6,9 @@ Exports the vectors as JSON bundles, for a runner in your language that needs no
   peerproof vectors export --output internal/vectors scuttlebutt --runner go
                                                            the same, and the source of the runner in Go
 
-Commit both, and call the runner in your tests: docs/how-to/run-without-python.md shows how, docs/reference/bundle.md describes
-every member of a bundle. It has the cases of `peerproof run` with the same ids, and a digest of its content. `peerproof vectors
-diff` shows what changed between two exports.
+Commit both, and call the runner in your tests: the page "Run the vectors without Python" shows how, and the page "Bundles of
+vectors" describes every member of a bundle. It has the cases of `peerproof run` with the same ids, and a digest of its content.
+`peerproof vectors diff` shows what changed between two exports.
 """
 
 from __future__ import annotations

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Collection, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
@@ -19,6 +18,7 @@ from peerproof.conformance.models import model_diagram
 from peerproof.conformance.models.counterexamples import Unlike
 from peerproof.conformance.runner.vector_diagram import of_vector
 from peerproof.conformance.suite import locations
+from peerproof.conformance.suite.source import STANDARD_INPUT, Source
 from peerproof.conformance.suite.strict_yaml import VectorError
 from peerproof.conformance.traces import trace_diagram
 from peerproof.conformance.vectors.selection import find_vector
@@ -52,7 +52,7 @@ def kind_of(path: Path) -> Kind:
     """Detects the kind of a file from its content. Raises CannotDraw and OSError."""
     if path.is_dir():
         raise CannotDraw(f"{path} is a directory: name the files in it")
-    with path.open("rb") as file:
+    with Source(path) as file:
         head = file.read(_HEAD)
     if not head.strip():
         raise CannotDraw(f"{path} is empty")
@@ -190,18 +190,18 @@ def draw_traces(names: Sequence[str], excerpt: Excerpt, run: str | None = None) 
 
     Clocks of different nodes are aligned by their messages.
     """
-    reader = trace_diagram.Reader(begin=excerpt.begin, run=run)
     try:
-        for name in names:
-            with nullcontext(sys.stdin.buffer) if name == "-" else Path(name).open("rb") as file:
-                reader.read(name, file, share=len(names))
+        reader = trace_diagram.read_traces(names, run, excerpt.begin)
         graph = trace_diagram.trace_graph(reader, excerpt)
     except trace_diagram.NoTrace as problem:
         raise CannotDraw(str(problem)) from None
-    remarks = [f"{file}:{number}: not drawn: {problem}" for file, number, problem in reader.unread[:MOST_UNREAD]]
+    remarks = [
+        *reader.damaged,
+        *(f"{file}:{number}: not drawn: {problem}" for file, number, problem in reader.unread[:MOST_UNREAD]),
+    ]
     if (more := len(reader.unread) - MOST_UNREAD) > 0:
         remarks.append(f"{more:,} more lines cannot be read")
-    tip = "; --from begins later" if len(names) == 1 else ""
+    tip = "" if len(names) > 1 and STANDARD_INPUT in names else "; --from begins later"
     remarks += [f"{name}: only {count:,} of its lines are read{tip}" for name, count in reader.cut.items()]
     runs = sorted({line.run for _, line in reader.lines})
     title = f"Trace of {reader.lines[0].line.protocol}, run {', '.join(runs)}"

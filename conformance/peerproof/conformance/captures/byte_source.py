@@ -1,32 +1,17 @@
-"""
-Files read as bytes, compressed with gzip or not, and the lines of a part of a file.
-
-A compressed file that ends early or is damaged is read up to that place; `Source.problem` describes the damage.
-"""
+"""The lines of a part of a file, and the parts of a file."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from hashlib import sha256
-from io import BufferedReader, FileIO, RawIOBase
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
-from zlib import decompressobj
-from zlib import error as zlib_error
+from typing import Final, NamedTuple
 
 from peerproof.conformance.captures.refusals import RAW, Refusal, SetAside
-
-if TYPE_CHECKING:
-    from _typeshed import WriteableBuffer
+from peerproof.conformance.suite.source import BLOCK, GZIP, Source
 
 #: Maximum bytes of a line, without its end.
 MAX_LINE: Final = 16 * 2**20
-
-#: Bytes read at once.
-BLOCK: Final = 2**20
-
-GZIP: Final = b"\x1f\x8b"
-_GZIP_BITS: Final = 31  # zlib's value for gzip with the largest window
 
 _NEWLINE: Final = 10
 
@@ -42,79 +27,6 @@ OTHER_COMPRESSIONS: Final = {
 
 class InputChanged(Exception):
     """A file has changed since the work was planned."""
-
-
-class Problem(NamedTuple):
-    """A fault of a file: a reason of `quarantine`, and a sentence."""
-
-    reason: str
-    detail: str
-
-
-class Source(BufferedReader):
-    """An open file. Close it, or use it in a `with` statement."""
-
-    def __init__(self, path: Path) -> None:
-        self.path: Final = path
-        plain = FileIO(path)
-        self._gunzip = _Gunzip(plain) if plain.read(len(GZIP)) == GZIP else None
-        plain.seek(0)
-        super().__init__(self._gunzip or plain, BLOCK)
-
-    @property
-    def problem(self) -> Problem | None:
-        """The fault of the file, known when its end is reached; None if there is none."""
-        return self._gunzip.problem if self._gunzip else None
-
-
-class _Gunzip(RawIOBase):
-    """Decompresses all members; an early end is reported as a problem."""
-
-    def __init__(self, compressed: FileIO) -> None:
-        self.problem: Problem | None = None
-        self._compressed = compressed
-        self._member = decompressobj(wbits=_GZIP_BITS)
-        self._begun = False  #: the member has at least one byte
-        self._rest = b""
-        self._ended = False
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: WriteableBuffer) -> int:
-        view = memoryview(buffer).cast("B")
-        while not self._ended:
-            try:
-                if out := self._decompress(len(view)):
-                    view[: len(out)] = out
-                    return len(out)
-            except zlib_error as error:
-                self._end("damaged_file", f"the gzip file is damaged ({error}); the part before was read")
-        return 0
-
-    def close(self) -> None:
-        self._compressed.close()
-        super().close()
-
-    def _decompress(self, most: int) -> bytes:
-        if self._member.eof:  # another member may follow, or zeros as padding of tapes
-            self._rest, self._begun = self._member.unused_data, False
-            self._member = decompressobj(wbits=_GZIP_BITS)
-        data = self._rest or self._compressed.read(BLOCK) or b""
-        if not data:
-            if self._begun:
-                self._end("truncated_file", "the gzip file ends early; the part before was read")
-            self._ended = True
-        if not self._begun:
-            data = data.lstrip(b"\0")
-            self._begun = bool(data)
-        out = self._member.decompress(data, most) if data else b""
-        self._rest = self._member.unconsumed_tail
-        return out
-
-    def _end(self, reason: str, detail: str) -> None:
-        self._ended = True
-        self.problem = Problem(reason, detail)
 
 
 class Line(NamedTuple):

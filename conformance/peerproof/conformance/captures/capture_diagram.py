@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 
-from peerproof.conformance.captures.byte_source import Source
 from peerproof.conformance.captures.pcap import frames
 from peerproof.conformance.captures.refusals import Refusal
 from peerproof.conformance.captures.tcp_streams import framing_of
 from peerproof.conformance.captures.traffic import Traffic
 from peerproof.conformance.diagrams.labels import message_text
 from peerproof.conformance.diagrams.message_graph import Arrow, Excerpt, MessageGraph, Timed
+from peerproof.conformance.suite.source import Source
 from peerproof.spec.core import Specification
 
 _MS = 1000

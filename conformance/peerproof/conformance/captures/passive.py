@@ -14,11 +14,11 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
-from peerproof.conformance.captures.byte_source import Source
 from peerproof.conformance.captures.pcap import frames
 from peerproof.conformance.captures.refusals import Refusal
 from peerproof.conformance.captures.tcp_streams import framing_of
 from peerproof.conformance.captures.traffic import Message, Traffic
+from peerproof.conformance.suite.source import Source
 from peerproof.conformance.traces import node_check
 from peerproof.conformance.traces.events import Event, EventRows, column_text
 from peerproof.conformance.traces.findings import DIFFERS, SEVERITIES, VIOLATES

@@ -15,8 +15,8 @@ from pathlib import Path
 from struct import Struct, error
 from typing import Final, NamedTuple
 
-from peerproof.conformance.captures.byte_source import Source
 from peerproof.conformance.captures.refusals import RAW, Refusal, SetAside, Unreadable
+from peerproof.conformance.suite.source import Source
 
 #: Bytes; no capture program writes longer packets, so a greater length is damage.
 MAX_FRAME: Final = 2**24

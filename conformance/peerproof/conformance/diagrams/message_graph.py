@@ -159,9 +159,7 @@ class Excerpt:
         """Returns the diagram of the selected events; the last note says how many are missing."""
         drawn: list[Arrow | Note] = []
         for at, happening in happenings:
-            if not self.has(at) or not self._concerns(happening):
-                if self.nodes and len(self.others) < MOST_OTHERS:
-                    self.others.update(dict.fromkeys(filter(None, _names(happening))))
+            if not self.takes(at, (happening,)):
                 continue
             if len(drawn) < self.most:
                 drawn.append(happening)
@@ -174,8 +172,15 @@ class Excerpt:
             drawn.append(Note("", f"… {self.left_out:,} more, from {self.goes_on} ms on"))
         return MessageGraph(tuple(dict.fromkeys(names)), tuple(drawn))
 
-    def _concerns(self, happening: Arrow | Note) -> bool:
-        return not self.nodes or any(name in self.nodes for name in _names(happening))
+    def takes(self, at: int, happenings: Iterable[Arrow | Note]) -> bool:
+        """Returns True if some of this, at this time, is drawn. Keeps the names of nodes if not."""
+        if not self.nodes:
+            return self.has(at)
+        names = [name for each in happenings for name in _names(each) if name]
+        is_taken = self.has(at) and any(name in self.nodes for name in names)
+        if not is_taken and len(self.others) < MOST_OTHERS:
+            self.others.update(dict.fromkeys(names))
+        return is_taken
 
 
 def _names(happening: Arrow | Note) -> tuple[str, ...]:

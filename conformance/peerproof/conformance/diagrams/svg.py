@@ -7,6 +7,7 @@ so that the width of a label is known without the font, and no label is longer t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape
@@ -31,10 +32,13 @@ MOST_CELLS: Final = 44
 LEAST_CELLS: Final = 24
 ALL_CELLS: Final = 160
 
-#: The most lines of a label, and in a diagram of many events; the description has the whole text.
+#: The most lines of a label, and in a diagram of many events; the label's title and the description have the whole text.
 MOST_LINES: Final = 24
 FEW_LINES: Final = 4
 MANY: Final = 40
+
+#: Matches the last line of a label that is cut.
+_LEFT_OUT: Final = re.compile(r"\[\d+ characters more\]")
 
 #: Above this height the names are repeated at the bottom.
 TALL: Final = 900
@@ -232,6 +236,7 @@ class _Picture:
         else:
             lines = self._columns.lines(note.label, int((self.width - 4 * PAD) / CELL))
             x, width = self.width / 2, self.width - 2 * PAD
+        self._title(note.label, lines)
         height = len(lines) * LINE + PAD
         self._box(x, width, self.height, height, 0)
         self._covered.append((x - width / 2, x + width / 2, self.height, self.height + height))
@@ -241,6 +246,7 @@ class _Picture:
     def _arrow(self, arrow: Arrow) -> None:
         start, end = self._columns.of(arrow.source), self._columns.of(arrow.target)
         lines = self._columns.lines(arrow.label, int((abs(end - start) - 2 * TIP - PAD) / CELL))
+        self._title(arrow.label, lines)
         middle, half = (start + end) / 2, _room(lines) / 2 + PAD / 2
         self._covered.append((middle - half, middle + half, self.height, self.height + len(lines) * LINE + 2))
         self._text(lines, middle, self.height, "middle")
@@ -251,11 +257,17 @@ class _Picture:
 
     def _loop(self, arrow: Arrow) -> None:
         x, lines = self._columns.of(arrow.source), self._columns.lines(arrow.label)
+        self._title(arrow.label, lines)
         self._text(lines, x + LOOP + PAD, self.height, "start")
         self._line(f"M{x:.1f} {self.height + 4:.1f}h{LOOP}v{LINE}H{x:.1f}", arrow)
         self.height += 4 + LINE
         self._tip(x, -1, arrow)
         self.height += (len(lines) - 1) * LINE
+
+    def _title(self, label: str, lines: Sequence[str]) -> None:
+        """Adds the whole text of a label that is cut, which browsers show under the pointer."""
+        if _LEFT_OUT.fullmatch(lines[-1]):
+            self.parts.append(f"<title>{escape(visible(label))}</title>")
 
     def _line(self, path: str, arrow: Arrow) -> None:
         dashes = ' stroke-dasharray="5 3"' if arrow.judged else ""

@@ -5,54 +5,68 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from peerproof.conformance.captures.passive import check_capture
 from peerproof.conformance.captures.refusals import REASONS
 from peerproof.conformance.captures.traffic import Message
 from peerproof.conformance.clauses.catalogue import specification
 from peerproof.conformance.diagrams.labels import message_text
-from peerproof.conformance.diagrams.message_graph import Arrow
+from peerproof.conformance.diagrams.message_graph import Arrow, Excerpt
 from peerproof.conformance.explorer.recorded_run import Moment, Problem, Run
+
+#: Messages that are shown unless the caller says otherwise.
+MOST_MESSAGES: Final = 20_000
 
 
 def run_capture(
     path: Path,
     protocol: str,
     ports: Collection[int] = (),
-    most: int = 20_000,
+    excerpt: Excerpt | None = None,
     progress: Callable[[int, int], None] = lambda *_: None,
 ) -> Run:
     """
-    Reads a capture once and checks the messages of its nodes; shows the first `most` messages.
+    Reads a capture once and checks the messages of its nodes; shows an excerpt, of up to `excerpt.most` messages.
 
     `progress` gets the number of messages shown and of those to be shown. Raises NoCapture, OSError, and ImportError if a package
     for reading captures is missing.
     """
-    messages: list[Message] = []
+    excerpt = excerpt or Excerpt(most=MOST_MESSAGES)
+    messages: list[tuple[int, Message, list[tuple[str, int]]]] = []  # time, message, and its number at each of its nodes
+    seqs: Counter[str] = Counter()
+    first: int | None = None
+    selected = 0
 
     def see(message: Message) -> None:
-        if len(messages) < most:
-            messages.append(message)
+        nonlocal first, selected
+        first = message.t_us if first is None else first
+        ends, at = (message.source, message.target), (message.t_us - first) // 1000
+        numbers = []
+        for node in ends:
+            numbers.append((node, seqs[node]))
+            seqs[node] += 1
+        if excerpt.takes(at, (Arrow(*ends, ""),)):
+            selected += 1
+            if len(messages) < excerpt.most:
+                messages.append((at, message, numbers))
 
     passive, verdict = check_capture(path, protocol, tuple(ports), see=see)
     rows = {(node.verdict.node, row["seq"]): row for node in passive.nodes for row in node.findings if row["seq"] is not None}
     spec = specification(protocol)
     run = Run(protocol, f"{path.name}: {passive.messages:,} messages of {protocol}", verdict=verdict.value)
-    seqs: Counter[str] = Counter()
-    for message in messages:
+    for at, message, numbers in messages:
         progress(len(run.moments), len(messages))
-        found = None
-        for node in (message.source, message.target):
-            found = found or rows.get((node, seqs[node]))
-            seqs[node] += 1
+        found = next((row for row in map(rows.get, numbers) if row), None)
         text = message_text(spec.MESSAGE.plain(spec.MESSAGE.decode(message.payload)))
         arrow = Arrow(message.source, message.target, text)
-        at, what = (message.t_us - messages[0].t_us) // 1000, f"from {message.source}: {text}"
-        run.moments.append(Moment(at, message.target, what, (arrow,), problem=_problem(found) if found else None))
+        problem = _problem(found) if found else None
+        run.moments.append(Moment(at, message.target, f"from {message.source}: {text}", (arrow,), problem=problem))
     remarks = [f"{count:,} packets or parts of streams: {REASONS[reason]}" for reason, count in sorted(passive.set_aside.items())]
-    if passive.messages > len(run.moments):
-        remarks.append(f"only the first {most:,} messages are shown")
+    if selected > len(messages):
+        remarks.append(
+            f"only the first {excerpt.most:,} messages are shown: continue with --from {messages[-1][0]}, or raise --most"
+        )
     run.about = "; ".join(remarks)
     run.commands = (("check", f"peerproof run {protocol} --pcap {path}"),)
     return run

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from peerproof.conformance.clauses.catalogue import protocols, specification
 from peerproof.conformance.diagrams.labels import visible, window_texts
-from peerproof.conformance.diagrams.message_graph import Note
+from peerproof.conformance.diagrams.message_graph import Excerpt, Note
 from peerproof.conformance.explorer.fields import Fields, fields_of_state
 from peerproof.conformance.explorer.names import names_in_trace
 from peerproof.conformance.explorer.recorded_run import DOWN, RESTART, START, Moment, Problem, Run
@@ -19,15 +20,17 @@ from peerproof.conformance.traces.fair_replay import FairReplay
 from peerproof.conformance.traces.file_check import NoTrace, log_fault
 from peerproof.conformance.traces.findings import divergence_text, step_clauses
 from peerproof.conformance.traces.other_readings import Difference, explanation_clauses, explanation_text
-from peerproof.conformance.traces.trace_diagram import MOST_LINES, Drawn, Reader, drawn_lines, sendings
+from peerproof.conformance.traces.trace_diagram import MOST_LINES, Drawn, Reader, drawn_lines, read_traces, sendings
 from peerproof.spec.core import Specification
-from peerproof.spec.traces.trace import Divergence, Line
+from peerproof.spec.traces.trace import Course, Divergence, Line
 
 Progress: TypeAlias = Callable[[int, int], None]
 
 #: The state of a node after a difference: steps from a wrong state prove nothing.
 UNKNOWN: Final = {"(not known after a difference)": ""}
 
+#: The state of a node after its last line.
+DOWN_FIELDS: Final = {"(the node is down)": ""}
 
 #: What is said of a node after its last line: where it starts again later, and where others still send to it.
 STOPPED: Final = "crash or stop: the node starts again later"
@@ -37,38 +40,81 @@ UNHEARD: Final = "crash or end of its log: no further line, though others still 
 LOST: Final = 1
 
 
+@dataclass
+class Earlier:
+    """The lines before those that are shown: replayed, so that the states are known, and not kept."""
+
+    progress: Progress = lambda *_: None
+    replay: FairReplay | None = None
+    starts: list[Line] = field(default_factory=list)
+    count: int = 0
+    wrong: int = 0  #: number of differences
+
+    def add(self, line: Line) -> None:
+        """Replays a line."""
+        self.count += 1
+        self.progress(self.count, 0)
+        if self.replay is None and line.protocol in protocols():
+            self.replay = FairReplay(specification(line.protocol))
+        if self.replay is not None and line.protocol == self.replay.spec.NAME:
+            self.wrong += self.replay.text(line.json()) is not None
+        if line.kind == "start":
+            self.starts.append(line)
+
+
 def run_traces(
-    files: Sequence[Path], run: str | None = None, most: int = MOST_LINES, progress: Progress = lambda *_: None
+    files: Sequence[Path], run: str | None = None, excerpt: Excerpt | None = None, progress: Progress = lambda *_: None
 ) -> Run:
     """
-    Reads the traces of one run, up to `most` lines, and replays every node.
+    Reads the traces of one run and replays every node; shows an excerpt, of up to `excerpt.most` lines.
 
-    `progress` gets the number of replayed lines and of all. Raises OSError, and NoTrace if there is no line, or one of an unknown
-    protocol.
+    `progress` gets the number of replayed lines and of all, or 0 as long as that is not known. Raises OSError, and NoTrace if
+    there is no line, or one of an unknown protocol.
     """
-    reader = Reader(run=run, most=most)
-    for path in files:
-        with path.open("rb") as file:
-            reader.read(str(path), file, share=len(files))
-    shown = run_of_reader(reader, progress)
+    excerpt = excerpt or Excerpt(most=MOST_LINES)
+    earlier = Earlier(progress)
+    reader = read_traces(list(map(str, files)), run, excerpt.begin, excerpt.most, earlier.add)
+    shown = run_of_reader(reader, progress, excerpt, earlier)
     shown.title = f"{', '.join(path.name for path in files)}: run {reader.lines[0].line.run}"
-    remarks = [f"{name}: only its first {count:,} lines are shown (--most)" for name, count in reader.cut.items()]
+    first = f"the first {{:,}} lines from {excerpt.begin} ms on" if excerpt.begin else "its first {:,} lines"
+    remarks = [*reader.damaged]
+    remarks += [f"{name}: only {first.format(count)} are shown (--most)" for name, count in reader.cut.items()]
     remarks += [f"{name}:{number}: {problem}" for name, number, problem in reader.unread[:3]]
-    shown.about = "; ".join(remarks)
+    shown.about = "; ".join([*remarks, *([shown.about] if shown.about else [])])
     shown.commands = (("check", f"peerproof trace check {' '.join(map(str, files))}"),)
     return shown
 
 
-def run_of_reader(reader: Reader, progress: Progress = lambda *_: None) -> Run:
-    """Replays every node of the lines that were read. Raises NoTrace if there is none, or one of an unknown protocol."""
+def run_of_reader(
+    reader: Reader, progress: Progress = lambda *_: None, excerpt: Excerpt | None = None, earlier: Earlier | None = None
+) -> Run:
+    """
+    Replays every node of the lines that were read, and shows an excerpt.
+
+    Raises NoTrace if there is no line, or one of an unknown protocol.
+    """
+    excerpt, earlier = excerpt or Excerpt(), earlier or Earlier()
     lines = list(drawn_lines(reader))
     protocol = reader.lines[0].line.protocol if reader.lines else ""
     if protocol not in protocols():
         raise NoTrace(f"unknown protocol {protocol!r}: there are {', '.join(protocols())}")
     spec = specification(protocol)
-    shown = Run(protocol, f"run {reader.lines[0].line.run}", names=names_in_trace([line for _, line in reader.lines]))
-    replay = FairReplay(spec)
+    names = names_in_trace([*earlier.starts, *(line for _, line in reader.lines)])
+    shown = Run(protocol, f"run {reader.lines[0].line.run}", names=names)
+    replay = earlier.replay or FairReplay(spec)
+    for (_, node), known in replay.nodes.items():
+        shown.add_state(node, partial(_fields, spec, _state(known.course)))
+    unseen: dict[str, Callable[[], Fields]] = {}  # the states after the last moment that is shown
+
+    def show(moment: Moment, state: Callable[[], Fields]) -> None:
+        unseen[moment.node] = state
+        if excerpt.takes(moment.at or 0, (Note(moment.node, moment.what), *moment.parts)):
+            shown.moments.append(moment)
+            while unseen:
+                shown.add_state(*unseen.popitem())
+
     ends = _ends(lines, is_whole=not reader.cut)
+    wrong = earlier.wrong
     for done, (line, at, drawn, _) in enumerate(lines):
         progress(done, len(reader.lines))
         is_first = (line.run, line.node) not in replay.nodes
@@ -76,16 +122,15 @@ def run_of_reader(reader: Reader, progress: Progress = lambda *_: None) -> Run:
         divergence = replay.text(line.json())
         course = replay.nodes[line.run, line.node].course
         problem = _problem(protocol, divergence, is_first=is_first) if divergence else None
+        wrong += problem is not None
         what = RESTART if life == RESTART else _what(line)
         entries = (Note(line.node, RESTART), *drawn[1:]) if life == RESTART else drawn
-        shown.moments.append(Moment(at, line.node, what, entries, problem=problem, life=life))
-        state = None if course.is_lost else course.state
-        shown.add_state(line.node, partial(_fields, spec, state))
+        show(Moment(at, line.node, what, entries, problem=problem, life=life), partial(_fields, spec, _state(course)))
         if done in ends:
-            shown.moments.append(Moment(at, line.node, ends[done], (Note(line.node, ends[done]),), life=DOWN))
-            shown.add_state(line.node, lambda: {"(the node is down)": ""})
-    wrong = sum(moment.problem is not None for moment in shown.moments)
+            show(Moment(at, line.node, ends[done], (Note(line.node, ends[done]),), life=DOWN), lambda: DOWN_FIELDS)
     shown.verdict = f"{wrong} {'difference' if wrong == 1 else 'differences'}" if wrong else "accepted"
+    if hidden := wrong - sum(moment.problem is not None for moment in shown.moments):
+        shown.about = f"not shown: {hidden} of {shown.verdict}"
     return shown
 
 
@@ -113,6 +158,10 @@ def _ends(lines: Sequence[Drawn], *, is_whole: bool) -> dict[int, str]:
         if is_whole and sum(at + longest < end for at in times) > LOST:
             ends[last[node]] = UNHEARD
     return ends
+
+
+def _state(course: Course) -> Any:
+    return None if course.is_lost else course.state
 
 
 def _fields(spec: Specification, state: Any) -> Fields:

@@ -1,4 +1,4 @@
-"""The files of the suite: where they are, strict YAML, JSON Schema, atomic output, timeouts."""
+"""The files of the suite: where they are, strict YAML, JSON Schema, input, atomic output, timeouts."""
 
 import lazy_loader
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 from peerproof.conformance.clauses.catalogue import protocols, specification
+from peerproof.conformance.suite.source import Source
 from peerproof.conformance.traces.fair_replay import FairReplay
 from peerproof.conformance.traces.findings import DIFFERS, severity_of, step_clauses
 from peerproof.conformance.traces.other_readings import Difference, explanation_clauses
@@ -322,16 +323,19 @@ def check_trace(  # each has its default
     """
     Replays a trace, a JSON line for each step, against the specification; with `tools`, TLC checks it as well.
 
-    `name` is the name of the trace in the report (default: its path). TLC checks the first `tlc_events` events. `on_read` gets
-    the lines and bytes read so far. Raises NoTrace if no line is a trace line of a known protocol, and OSError.
+    A file may be compressed with gzip. `name` is the name of the trace in the report (default: its path). TLC checks the first
+    `tlc_events` events. `on_read` gets the lines and bytes read so far. Raises NoTrace if no line is a trace line of a known
+    protocol, and OSError.
 
     >>> from io import BytesIO
     >>> check_trace(BytesIO(b""), name="nothing").lines
     0
     """
     shown = name or (str(source) if isinstance(source, Path) else "trace")
-    with source.open("rb") if isinstance(source, Path) else nullcontext(source) as file:
+    with Source(source) if isinstance(source, Path) else nullcontext(source) as file:
         report = check(shown, file, tlc_events if tools else 0, on_read)
+        if isinstance(file, Source) and file.problem:
+            report.add_unreadable(file.problem.detail)
     if tools and report.nodes:
         ask_tlc(report, tools, on_tlc)
     report.data = None  # it may be large

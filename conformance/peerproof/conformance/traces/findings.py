@@ -274,6 +274,17 @@ def violation_text(row: Mapping[str, Any], *, whole: bool = False) -> str:
     return "\n".join(lines)
 
 
+def plain_violation(row: Mapping[str, Any], line: int | None, *, whole: bool = False) -> dict[str, Plain]:
+    """Returns a row of `violations` as JSON data, in full with the events around it; `line` is its line in the file, if known."""
+    shown: dict[str, Any] = {"run": row["run_id"], "node": row["node"], "seq": row["seq"], "severity": row["severity"]}
+    shown |= {"property": row["property"], "clauses": row["clause"].split(", ") if row["clause"] else []}
+    shown |= {"message": row["message"], "times": row["times"], "file": row["src_file"], "line": line}
+    shown |= {name: None if row[name] is None else json.loads(row[name]) for name in ("expected", "actual")}
+    if whole:
+        shown["context"] = json.loads(row["context"] or "[]")
+    return {**shown, "command": row["replay"]}
+
+
 def _place_text(row: Mapping[str, Any]) -> str:
     """The place of an event: its file, and the line if it is known, else the byte."""
     return f"{row['src_file']}:{row['src_line']}" if row.get("src_line") else f"{row['src_file']}, byte {row['src_off']}"

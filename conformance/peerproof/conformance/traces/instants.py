@@ -20,7 +20,8 @@ event or its state is not known, the node is missing, and such a protocol promis
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -63,7 +64,10 @@ ReadRows: TypeAlias = Callable[[Path, int, int, int], Iterator[Rows]]
 class RunCheck:
     """A check of all nodes of one run together."""
 
-    def __init__(self, places: Sequence[Place], every: int, options: Options, read: ReadRows) -> None:
+    def __init__(
+        self, places: Sequence[Place], every: int, options: Options, read: ReadRows, *, suspect: str | None = None
+    ) -> None:
+        """With `suspect`, a node, the check only finds out if this node is in `never_sent`; it looks at no properties."""
         self._read: Final = read
         self._places: Final = [place for place in places if place.way == "replay"]
         self._unseen: Final = len(places) - len(self._places)
@@ -73,7 +77,8 @@ class RunCheck:
         command = replay_command(options.place, first.run_id, "", options.arguments)
         self.findings: Final = Findings(self._specification, first.run_id, "", command)
         self._every: Final = every
-        always = [p for p in self._specification.PROPERTIES if p.when == "always"]
+        self._suspect: Final = suspect
+        always = [p for p in self._specification.PROPERTIES if p.when == "always" and suspect is None]
         self._of_one: Final = [p for p in always if p.of != "cluster"]
         self._of_all: Final = [p for p in always if p.of == "cluster"]
         self._reported: set[str] = set()
@@ -103,6 +108,8 @@ class RunCheck:
         for index in connected if self._is_anybodys else Order(nodes, self._mail, self._unsent):
             node = nodes[index]
             self._step(node)
+            if node.is_lost and self._suspect is not None and node.name == text_of(self._suspect):
+                return
             if self._is_connected and node.is_lost:
                 self._over(f"the last event of {node.name} after which its state is known")
             elif node.head is None and not self._is_connected:
@@ -172,7 +179,7 @@ class RunCheck:
                 continue
             if not holding.holds(stepped.state if holding.of == "node" else taken):
                 self._report(holding, stepped)
-        if self._instants % self._every == 0 and not self._is_over:
+        if self._of_all and self._instants % self._every == 0 and not self._is_over:
             cluster = Cluster(self._states, self._under_way.messages)
             for holding in self._of_all:
                 if holding.name not in self._reported and not holding.holds(cluster):
@@ -204,7 +211,9 @@ class RunCheck:
             self._over(f"{where} that no log contains: its origin is unknown")
         receiver = self._places_by_name[node.name]
         if has_log and ref.event.seq == receiver.suspect and self._covers(other, node.now):
-            self.never_sent.add(receiver.node)
+            assert sender is not None
+            if not has_sent(self._read(Path(sender.file), sender.begin, sender.events, HELD), ref):
+                self.never_sent.add(receiver.node)
         if has_log and NEVER_SENT not in self._reported:
             self._reported.add(NEVER_SENT)
             message = f"{node.name} receives from {other} a message that is not in its log: it ends early, or is of another run"
@@ -213,6 +222,24 @@ class RunCheck:
     def _covers(self, name: NodeId, now: int) -> bool:
         """Returns True if a node's log goes on to this time, in microseconds, as far as clocks agree."""
         return any(node.name == name and node.now >= now for node in self._nodes)
+
+
+def find_sender(ref: Ref) -> NodeId:
+    """Returns the node that made the message of a receipt; an empty name if the log does not show it."""
+    specification = specification_of(ref.rows.protocol)
+    return NodeSteps(specification, iter([ref]), messages_of(specification), leaves=False).maker
+
+
+def has_sent(log: Iterable[Rows], receipt: Ref) -> bool:
+    """Returns True if a node's log has, at whatever event, the message that another node receives."""
+    to, message = text_of(receipt.rows.node), json.loads(receipt.rows.column("args")[receipt.at] or "null")
+    for rows in log:
+        for effects in rows.column("effects"):
+            for effect in json.loads(effects or "[]"):
+                send = effect.get("send")
+                if send is not None and send["message"] == message and send["to"] in (to, EVERYBODY):
+                    return True
+    return False
 
 
 class UnderWay:

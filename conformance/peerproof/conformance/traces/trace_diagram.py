@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict, deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -24,6 +24,7 @@ from typing import BinaryIO, Final, NamedTuple
 
 from peerproof.conformance.diagrams.labels import id_shortener, message_text
 from peerproof.conformance.diagrams.message_graph import Arrow, Excerpt, MessageGraph, Note, Timed
+from peerproof.conformance.suite.source import STANDARD_INPUT, open_source
 from peerproof.conformance.traces.event_text import SINCE_1970
 from peerproof.conformance.traces.steps import senders_of
 from peerproof.spec.core import EVERYBODY, NodeId
@@ -54,17 +55,20 @@ class Recording:
     """Lines in order, with receipts matched to sendings."""
 
     lines: tuple[Read, ...]  #: in the order of each node
+    known: Mapping[int, int] | None = None  #: `shifts`, if they are known
     shifts: dict[int, int] = field(init=False)  #: file -> microseconds to add to its clock
     peers: dict[int, str] = field(init=False)  #: index of a receiving line -> the node that sent the message
     sent_by: dict[int, Sending] = field(init=False)  #: index of a receiving line -> where the message was sent
     again: set[int] = field(init=False)  #: indices of lines that receive a message once more
 
     def __post_init__(self) -> None:
-        self.shifts = dict.fromkeys(sorted({file for file, _ in self.lines}), 0)
-        self._match(by_time=False)
-        delays = self._delays()
-        if any(delay < 0 for delay in delays.values()):
-            self._set_clocks(delays)
+        known = self.known or {}
+        self.shifts = {file: known.get(file, 0) for file in sorted({file for file, _ in self.lines})}
+        if self.known is None:
+            self._match(by_time=False)
+            delays = self._delays()
+            if any(delay < 0 for delay in delays.values()):
+                self._set_clocks(delays)
         self._match(by_time=True)
 
     def t_us(self, place: int) -> int:
@@ -209,11 +213,14 @@ class Unread(NamedTuple):
 class Reader:
     """Reads the files of a run, one after another."""
 
-    begin: int = 0  #: milliseconds; earlier lines of a single file are skipped
+    begin: int = 0  #: milliseconds; earlier lines are skipped, of several files if `shifts` are known
     run: str | None = None
     most: int = MOST_LINES  #: lines
+    shifts: Mapping[int, int] | None = None  #: file -> microseconds to add to its clock, if they are known
+    on_early: Callable[[Line], None] | None = None  #: gets the lines that are skipped; without it, starts are not
     lines: list[Read] = field(default_factory=list)
     unread: list[Unread] = field(default_factory=list)
+    damaged: list[str] = field(default_factory=list)  #: what is wrong with compressed files
     cut: dict[str, int] = field(default_factory=dict)  #: files that have more lines than were read -> lines that were read
     first: int | None = None  #: time in microseconds of the first line of the first file
     _names: list[str] = field(default_factory=list)
@@ -240,8 +247,12 @@ class Reader:
             if self.run is not None and line.run != self.run:
                 others.add(line.run)
                 continue
-            if share == 1 and line.t_us < self.origin + self.begin * _MS and line.kind != "start":
-                continue
+            if self._is_early(line, share):
+                if self.on_early is not None:
+                    self.on_early(line)
+                    continue
+                if line.kind != "start":
+                    continue
             kept += 1
             self.lines.append(Read(len(self._names), line))
         self._check(name, count, others)
@@ -251,6 +262,12 @@ class Reader:
         """The time in microseconds at which the record begins: the first line if times count from 1970, else 0."""
         return self.first if self.first is not None and self.first >= SINCE_1970 else 0
 
+    def _is_early(self, line: Line, share: int) -> bool:
+        if share > 1 and self.shifts is None:
+            return False
+        shift = (self.shifts or {}).get(len(self._names), 0)
+        return line.t_us + shift < self.origin + self.begin * _MS
+
     def recording(self) -> Recording:
         """Returns all lines in one order. Raises NoTrace."""
         protocols = sorted({line.protocol for _, line in self.lines})
@@ -258,7 +275,7 @@ class Reader:
             raise NoTrace(f"traces of several protocols: {', '.join(protocols)}; draw those of one")
         if not self.lines:
             raise NoTrace("the trace has no line of that time or that run")
-        return Recording(tuple(self.lines))
+        return Recording(tuple(self.lines), self.shifts)
 
     def _check(self, name: str, count: int, others: set[str]) -> None:
         if not count:
@@ -269,6 +286,34 @@ class Reader:
             raise NoTrace(f"{name}: {len(runs)} runs; choose one with --run, such as {runs[0]!r}")
         if not runs and others:
             raise NoTrace(f"{name}: no run {self.run!r}; it has {min(others)!r}, for example")
+
+
+def read_traces(
+    names: Sequence[str],
+    run: str | None = None,
+    begin: int = 0,
+    most: int = MOST_LINES,
+    on_early: Callable[[Line], None] | None = None,
+) -> Reader:
+    """
+    Reads the files of one run; the name `-` is standard input. Raises NoTrace and OSError.
+
+    Of several files that are too long together, the first lines show how far apart their clocks are; then they are read again,
+    from `begin` on.
+    """
+    reader = _read(Reader(begin, run, most, on_early=on_early), names)
+    if begin and reader.cut and len(names) > 1 and STANDARD_INPUT not in names:
+        reader = _read(Reader(begin, run, most, reader.recording().shifts, on_early), names)
+    return reader
+
+
+def _read(reader: Reader, names: Sequence[str]) -> Reader:
+    for name in names:
+        with open_source(name) as file:
+            reader.read(name, file, share=len(names))
+            if file.problem:
+                reader.damaged.append(f"{name}: {file.problem.detail}")
+    return reader
 
 
 def trace_graph(reader: Reader, excerpt: Excerpt) -> MessageGraph:

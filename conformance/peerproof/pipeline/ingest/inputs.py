@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
-from peerproof.conformance.captures.byte_source import OTHER_COMPRESSIONS, InputChanged, Part, Source, survey
+from peerproof.conformance.captures.byte_source import OTHER_COMPRESSIONS, InputChanged, Part, survey
 from peerproof.conformance.captures.pcap import is_capture
+from peerproof.conformance.suite.source import Source
 from peerproof.spec.forms.form import Plain
 
 Format: TypeAlias = Literal["jsonl", "pcap", "pcapng"]
@@ -59,16 +61,25 @@ MOST_SEARCHED: Final = 2**28
 
 def find_line_number(name: str | None, offset: int | None) -> int | None:
     """Returns the number of the line at this byte of a log, from 1; None if it is not there, far away, or a capture."""
-    if name is None or offset is None or offset > MOST_SEARCHED or not Path(name).is_file():
-        return None
-    try:
-        if is_capture(Path(name)):
-            return None
+    return None if name is None or offset is None else find_line_numbers(name, [offset]).get(offset)
+
+
+def find_line_numbers(name: str, offsets: Collection[int]) -> dict[int, int]:
+    """Returns the numbers of the lines at these bytes of a log, as `find_line_number` does; reads it once."""
+    found: dict[int, int] = {}
+    with suppress(OSError, EOFError, InputChanged):
+        if not Path(name).is_file() or is_capture(Path(name)):
+            return found
         with Source(Path(name)) as source:
-            before = source.read(offset)
-    except (OSError, EOFError, InputChanged):
-        return None
-    return before.count(b"\n") + 1 if len(before) == offset and before[-1:] in (b"", b"\n") else None
+            at, number, last = 0, 1, b"\n"
+            for offset in sorted(offsets):
+                before = source.read(offset - at) if offset <= MOST_SEARCHED else b""
+                if len(before) < offset - at:
+                    break
+                at, number, last = offset, number + before.count(b"\n"), before[-1:] or last
+                if last == b"\n":
+                    found[offset] = number
+    return found
 
 
 def _inspect(name: str, path: Path, form: Format, part_size: int) -> Input:

@@ -13,11 +13,12 @@ import msgspec
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]  # it ships no types
 
-from peerproof.conformance.captures.byte_source import InputChanged, Line, Part, Source, lines
+from peerproof.conformance.captures.byte_source import InputChanged, Line, Part, lines
 from peerproof.conformance.captures.pcap import NoCapture, frames
 from peerproof.conformance.captures.refusals import RAW, Refusal, Unreadable
 from peerproof.conformance.captures.tcp_streams import connections_of
 from peerproof.conformance.captures.traffic import Message, Traffic
+from peerproof.conformance.suite.source import Source
 from peerproof.conformance.traces.events import Event, column_text
 from peerproof.pipeline.ingest import trace_lines
 from peerproof.pipeline.ingest.foreign_lines import UNNUMBERED, ForeignLines

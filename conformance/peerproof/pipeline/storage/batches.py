@@ -41,7 +41,7 @@ import json
 import os
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from hashlib import sha256
@@ -310,8 +310,12 @@ def atomic_write(path: Path) -> Iterator[Path]:
         yield unfinished
         _flush(unfinished)
         unfinished.rename(path)
+    except OSError as problem:
+        problem.filename = str(path)  # instead of the temporary name, or of none
+        raise
     finally:
-        unfinished.unlink(missing_ok=True)
+        with suppress(OSError):
+            unfinished.unlink()
 
 
 def _temp_path(path: Path) -> Path:
@@ -333,8 +337,11 @@ def _entries(folder: Path) -> Iterator[Path]:
 
 
 def folders(place: Path) -> list[Path]:
-    """Returns the folders of all batches, committed or not."""
-    return sorted(path.parent for path in place.glob(f"*/{PLAN}"))
+    """Returns the folders of all batches, committed or not. Raises PermissionError, where `Path.glob` finds nothing."""
+    try:
+        return sorted(folder for folder in place.iterdir() if (folder / PLAN).exists())
+    except (FileNotFoundError, NotADirectoryError):
+        return []
 
 
 @contextmanager
