@@ -125,7 +125,7 @@ def _words(language: Language, protocols: Sequence[str], name: str, folder: str)
         "@SETUP@": language.setup.rstrip("\n").replace("@FOLDER@", inside),
         "@REQUIREMENT@": json.dumps(requirement(language.extras))[1:-1],
         "@UPDATE@": f"- `{update}` brings newer vectors, and a newer runner." if update else "",
-        **{f"@{name.upper()}@": getattr(language, name) for name in ("build", "test", "some", "start")},
+        **{f"@{name.upper()}@": getattr(language, name) for name in ("build", "test", "some", "start", "dependency", "needs")},
         "@PLUGS@": list_words([f"`{plug}`" for plug in plugs]),
         "@CONNECTION@": plugs[0] if len(plugs) == 1 else language.table,
         "@PROTOCOLS@": list_words(protocols),
@@ -149,6 +149,11 @@ def _vocabulary(protocol: str) -> Iterator[str]:
     yield f"- Queries: {', '.join(f'`{name}`' for name in spec.QUERIES)}"
     yield f"- Configuration: {', '.join(f'`{name}`' for name in spec.CONFIG.forms)}"
     yield f"- Messages travel over {spec.TRANSPORT}"
+    if spec.TRANSPORT == "tcp":
+        yield (
+            "- A node learns of each message that it sent whether it arrived, and how long that took: write this part, `sent`, along with"
+            " the nodes. Most of their behaviour depends on it"
+        )
 
 
 def _empty_codec_failures(protocol: str, suite: Suite) -> Iterator[tuple[str, str, str]]:
