@@ -437,7 +437,9 @@ def _run_check(bench: Bench, made: Callable[[Bench], str], to_do: str) -> Findin
         return Finding(name, None, str(reason))
     except ImplementationFailed as failure:
         written = bench.adapter.take_errors().decode(errors="replace").splitlines()[-_ERROR_LINES:]
-        return Finding(name, False, "\n".join([f"{failure}. To do: {_REPAIR}", *(f"       | {visible(line)}" for line in written)]))
+        return Finding(
+            name, False, "\n".join([f"{failure}. To do: {_REPAIR}", *(f"       | {visible(line)}" for line in written)])
+        )
     except Flaw as flaw:
         return Finding(name, False, f"{flaw}. To do: {to_do}")
     except AdapterError as trouble:
