@@ -77,13 +77,13 @@ The same options give the same run, bit for bit. Nodes are called n0:1, n1:1 and
 """
 
 _SIMULATED_PAIRS: Final = """
-Nodes start within the first round, or --apart by so many, and all but n0:1 know that node as their contact. In the first half of the
-run each sets pairs of its own.
+Nodes start within the first round, or --apart by so many, and all but n0:1 know that node as their contact. In the first half of
+the run each sets pairs of its own.
 """
 
 _SIMULATED_STORE: Final = """
-Nodes start within the first round, or --apart by so many, and every message goes to all of them. In the first half of the run each
-sets entries.
+Nodes start within the first round, or --apart by so many, and every message goes to all of them. In the first half of the run
+each sets entries.
 """
 
 _EXAMPLES: Final = {
@@ -107,9 +107,9 @@ _EXAMPLES: Final = {
 }
 
 _SIMULATED_RING: Final = """
-Nodes start within the first round in a random order, or --apart by so many rounds beginning with n0:1. Each joins by the node that has
-been running longest, which takes two rounds. Contacts and ids cannot be chosen: the id of a node is made from its name, and is in its
-first line in --trace. Over connections nothing is lost or duplicated.
+Nodes start within the first round in a random order, or --apart by so many rounds beginning with n0:1. Each joins by the node
+that has been running longest, which takes two rounds. Contacts and ids cannot be chosen: the id of a node is made from its name,
+and is in its first line in --trace. Over connections nothing is lost or duplicated.
 """
 
 _SIMULATED_ROUTES: Final = """

@@ -209,7 +209,7 @@ def field_comments(kind: type[Any]) -> dict[str, str]:
 
 
 def tagged(form: Tagged, tag: str = "") -> Iterator[str]:
-    """Yields a table for each case, or only a sentence where a case has no members; `tag` is what the number of a case is called."""
+    """Yields a table for each case, or only a sentence where it has no members; `tag` is what the number of a case is called."""
     for name, record in form.cases.items():
         heading = f"`{name}`" + (f", {tag} {form.tags[name]}" if tag and "purpose" not in record.forms else "")
         about = (record.kind.__doc__ or "").strip().splitlines()[0]

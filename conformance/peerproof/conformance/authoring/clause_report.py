@@ -291,7 +291,7 @@ def explain_clause(name: str, suite: Suite | None = None) -> str:
 
 def _mention(word: str, every: Iterable[Clauses]) -> str:
     """
-    Returns the first clauses of each protocol that are about a word: its section of this name, then the clauses whose text has it.
+    Returns the first clauses of each protocol about a word: its section of this name, then the clauses whose text has it.
 
     >>> _mention("joining", [catalogue.load("wendy")])
     'wendy W-45 W-46 W-47 W-48 W-49 W-50 …'

@@ -13,7 +13,7 @@ WIDTH: Final = 100
 
 def explain_model(name: str, explorable: Callable[[str], Collection[str]] = lambda _: ()) -> str | None:
     """
-    Returns what a model asks, which answer is expected, what it checks and with which constants; None if there is no such model.
+    Returns what a model asks, the expected answer, what it checks and with which constants; None if there is no such model.
 
     A name may be in any case. If several protocols have a model of this name, each is explained. `explorable` returns the names of
     those models of a protocol that can be opened in the browser.

@@ -151,8 +151,8 @@ def _vocabulary(protocol: str) -> Iterator[str]:
     yield f"- Messages travel over {spec.TRANSPORT}"
     if spec.TRANSPORT == "tcp":
         yield (
-            "- A node learns of each message that it sent whether it arrived, and how long that took: write this part, `sent`, along with"
-            " the nodes. Most of their behaviour depends on it"
+            "- A node learns of each message that it sent whether it arrived, and how long that took: write this part, `sent`,"
+            " along with the nodes. Most of their behaviour depends on it"
         )
 
 
