@@ -15,7 +15,7 @@ def explain_model(name: str, explorable: Callable[[str], Collection[str]] = lamb
     """
     Returns what a model asks, the expected answer, what it checks and with which constants; None if there is no such model.
 
-    A name may be in any case. If several protocols have a model of this name, each is explained. `explorable` returns the names of
+    A name may be in any case. If several protocols have such a model, each is explained. `explorable` returns the names of
     those models of a protocol that can be opened in the browser.
 
     >>> explain_model("sometimes-forwarded").splitlines()[0]

@@ -10,6 +10,7 @@ from functools import partial
 from importlib.metadata import distribution, version
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import unquote, urlsplit
 
 from peerproof.conformance.authoring.skeleton_languages import LANGUAGES, VECTORS, Language
 from peerproof.conformance.authoring.skeleton_templates import WORKFLOW, fill_template, render_templates
@@ -96,9 +97,10 @@ def requirement(extras: str = "fuzz") -> str:
     return f"peerproof[{extras}]=={version('peerproof')}"
 
 
-def is_from_a_folder() -> bool:
-    """Whether this peerproof was installed from a folder or file of this machine, so that its release may not exist yet."""
-    return _origin().get("url", "").startswith("file:") and "vcs_info" not in _origin()
+def installed_from() -> str:
+    """Returns the folder or file of this machine that this peerproof was installed from: its release may not exist yet; or ""."""
+    url = urlsplit(_origin().get("url", ""))
+    return unquote(url.path) if url.scheme == "file" and "vcs_info" not in _origin() else ""
 
 
 def _origin() -> dict[str, Any]:
