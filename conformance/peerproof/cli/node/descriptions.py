@@ -119,8 +119,9 @@ arrived at the closest node of the time, and the messages of each join.
 
 _SIMULATED_TOPICS: Final = """
 Nodes subscribe to some topics before the first publication; in the second half of the run each node publishes on random topics.
-An event is due to the nodes that are up and subscribed all the time. The report has lost and duplicate events, the depth of the
-trees, the children of a node, and the messages with events over each link.
+Topics begin with random characters, which decide their meeting points. An event is due to the nodes that are up and subscribed
+all the time. The report has lost and duplicate events, the depth of the trees, the children of a node, and the messages with
+events over each link.
 """
 
 _CHURN: Final = """
