@@ -30,7 +30,7 @@ def test_a_line_for_each_model_and_one_for_all(tools: Tools, capsys: pytest.Capt
     assert code == 0
     assert "tiny " in first
     assert "holds: 1,125 states, 5,681 edges, depth 18" in first
-    assert "fails as expected: NeverDigestResponse; TLC 3 steps; explorer 3 steps" in second
+    assert "possible, and so fails as expected: NeverDigestResponse; TLC 3 steps; explorer 3 steps" in second
     assert last == "2 models: 2 as expected, 0 not, 0 without a verdict"
 
 

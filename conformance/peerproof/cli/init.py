@@ -31,7 +31,7 @@ from peerproof.cli.exits import OK, Refusal
 from peerproof.conformance.authoring.skeleton_languages import LANGUAGES, VECTORS
 from peerproof.conformance.authoring.skeletons import (
     KNOWN_FAILING,
-    is_from_a_folder,
+    installed_from,
     list_words,
     repository,
     requirement,
@@ -107,7 +107,7 @@ def _notes(args: Namespace) -> Iterator[str]:
             "no Git repository here: GitHub reads workflows at the top of a repository only; "
             "move .github there, or run git init first"
         )
-    if is_from_a_folder():
+    if installed_from():
         yield (
             f"this peerproof came from a folder or file, and {requirement(LANGUAGES[args.lang].extras)} may not be on PyPI. "
             "Write where to get it into PEERPROOF in the workflow, such as 'peerproof[fuzz] @ git+https://…'"

@@ -30,9 +30,14 @@ def _end(arguments: list[str]) -> int:
     except SystemExit as end:  # after --help
         return int(end.code or 0)
     except Refusal as refusal:
-        from peerproof.cli.console import print_error
+        from peerproof.cli.console import note, print_error
 
         print_error(str(refusal), refusal.tip)
+        if "pip install 'peerproof[" in f"{refusal} {refusal.tip}":
+            from peerproof.conformance.authoring.skeletons import installed_from
+
+            if origin := installed_from():
+                note(f"note: this peerproof came from {origin}: write that instead of peerproof if pip does not find the name")
         return refusal.code
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)

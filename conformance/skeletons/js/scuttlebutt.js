@@ -96,7 +96,7 @@ class Node {
     throw new Unsupported(`there is no query ${name} yet`);
   }
 
-  /** 4. Optional parts: with each, more vectors apply. The node ends, without a last message. Claim "restart". */
+  /** 4. More parts: with each, more vectors apply. The node ends, without a last message. Claim "restart". */
   crash() {
     throw new Unsupported("crash is not written yet");
   }

@@ -73,6 +73,8 @@ class Protocol:
     optional_events: tuple[str, ...] = ()
     #: Members of a configuration whose values the document fixes: a vector that sets one needs `config.sizes`.
     sizes: tuple[str, ...] = ()
+    #: What a node sends to one that it has met, in words: said where a vector waits for that in vain.
+    first_message: str = ""
     #: Configuration, kind of event -> the members of such an event that no document fixes; none by default.
     unsettled: Reference[Callable[[Any, str], frozenset[str]]] | None = None
     answers: Reference[Any] | None = None  #: `peerproof.conformance.runner.answer_rules.Rules`, for `run --connect`
@@ -114,6 +116,9 @@ class Protocols(Mapping[str, Protocol]):
     def _all(self) -> Mapping[str, Protocol]:
         added: list[Protocol] = [point.load() for point in entry_points(group=GROUP)]
         return self._own | {protocol.name: protocol for protocol in added if protocol.name not in self._own}
+
+
+_MEASUREMENT: Final = "a heartbeat, by which a node measures another that it has met [W-52, WA-69]"
 
 
 def _own_protocol(name: str, *handlers: str, **others: Any) -> Protocol:
@@ -174,6 +179,7 @@ PROTOCOLS: Final = Protocols(
         framing=Reference("peerproof.spec.wendy.framing"),
         senders=Reference("peerproof.spec.wendy.senders"),
         sizes=("ring", "leaf_set_side", "neighborhood_set"),
+        first_message=_MEASUREMENT,
     ),
     _own_protocol(
         "peter",
@@ -181,6 +187,7 @@ PROTOCOLS: Final = Protocols(
         framing=Reference("peerproof.spec.peter.framing"),
         senders=Reference("peerproof.spec.peter.senders"),
         sizes=("ring", "leaf_set_side", "neighborhood_set"),
+        first_message=_MEASUREMENT,
     ),
     _own_protocol(
         "distkv",

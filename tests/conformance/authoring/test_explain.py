@@ -22,6 +22,9 @@ Capture = pytest.CaptureFixture[str]
         ("NoGap", "  all current pairs up to the known version are known; must hold at every instant of a run, "),
         ("Restored", "  A node that runs, and is suspicious at a node that pings, is well there again.\n"),  # temporal
         ("TypeOK", "TypeOK (wendy)\n"),  # several protocols have one
+        ("sometimes-forwarded", "\nexpected answer\n  yes, so NeverForwarded is violated, after 7 steps at the least\n"),
+        ("small-joins", "  Digits = 2, DigitBits = 2, LeafSide = 1, TwoSided = FALSE, Node = {0, 2, 4}, "),
+        ("WX-04-late-versions", "\nchanged in the specification\n  behaviour LateNext\n"),
     ],
 )
 def test_clauses_and_properties_are_explained(name: str, shown: str, capsys: Capture) -> None:
@@ -38,6 +41,8 @@ def test_clauses_and_properties_are_explained(name: str, shown: str, capsys: Cap
         ("B14", "did you mean B-14?"),
         ("NoStaleRumor", "did you mean NoStaleRumour?"),
         ("swmi", "did you mean swim?"),
+        ("small-jions", "did you mean small-joins?"),
+        ("proximity", "clauses that mention it: wendy W-04 W-05 W-06 "),
         (
             "Q-12",
             "as in B-14 and BA-07, the first letter is the protocol (B scuttlebutt, S swim, W wendy, P peter, D distkv), the ",

@@ -147,6 +147,33 @@ def test_what_only_decisions_demand_names_a_case_and_crashes_come_first() -> Non
     ]
 
 
+def test_cases_that_a_list_names_with_another_failure_are_one_group() -> None:
+    listed = [
+        replace(
+            MISSED,
+            id=f"{MISSED.id}-{line}",
+            status="differs",
+            reason=f"listed as value in known.txt:{line}, but it fails as messages",
+        )
+        for line in (4, 5)
+    ]
+
+    first, *_ = summary(report(*(replace(one, decisions=("BA-20",)) for one in listed)))
+
+    assert first.startswith("differs: 2 cases, such as ")
+    assert first.endswith("; listed as value, but it fails as messages")
+
+
+def test_a_message_whose_outcome_is_awaited_is_described_with_what_it_may_be() -> None:
+    awaited = Difference("setup[1].sent", {"node": "node", "to": "n70", "took": 100}, None)
+
+    text = as_text(report(replace(MISSED, id="wendy/exchange/one", vector="wendy/exchange/one", difference=awaited)), {})
+
+    assert "  node has sent a message to n70, which now is confirmed after 100 µs\n" in text
+    assert "often this message is a heartbeat, by which a node measures another that it has met [W-52, WA-69]\n" in text
+    assert "peerproof vectors show wendy/exchange/one" in text
+
+
 def test_a_reported_crash_says_what_the_adapter_said_and_ends_with_the_last_lines_of_its_errors() -> None:
     text = as_text(report(replace(CRASHED, status="crashed")), {})
 

@@ -21,9 +21,12 @@ def test_a_divergence_is_named_by_its_id_in_any_case() -> None:
     assert adapter.stop()
 
 
-@pytest.mark.parametrize(("name", "named"), [("BD-12", ["BD-11", "BD-13"]), ("", ["BD-01", "DD-31"]), ("XX-01", ["WD-32"])])
+@pytest.mark.parametrize(
+    ("name", "named"),
+    [("BD-12", ["BD-11", "BD-13"]), ("", ["BD-01", "DD-31"]), ("XX-01", ["WD-32"]), ("wd-18", ["explain WD-18"])],
+)
 def test_what_is_no_divergence_is_told_with_those_that_there_are(name: str, named: list[str]) -> None:
-    with pytest.raises(AdapterUnavailable, match="unknown divergence") as caught:
+    with pytest.raises(AdapterUnavailable, match="no adapter has the divergence") as caught:
         create_adapter(f"divergence:{name}")
 
     assert all(other in str(caught.value.tip) for other in named)

@@ -84,6 +84,20 @@ class Model:
         return root(self.protocol) / self.protocol / "counterexamples" / f"{self.name}.itf.json"
 
     @property
+    def is_reachability_check(self) -> bool:
+        """Whether it asks if something can happen, so that the violation of its property is the good news."""
+        return self.verdict != "success" and self.question.endswith("?")
+
+    @property
+    def expected_answer(self) -> str:
+        """The expected result, as an answer to the question."""
+        if self.verdict == "success":
+            states = self.expected_counts.get("distinct")
+            return f"yes: nothing is violated{f' in {states:,} states' if states else ''}"
+        steps = "" if self.steps is None else f", after {self.steps} steps at the least"
+        return f"{'yes, so ' if self.is_reachability_check else ''}{self.violated} is violated{steps}"
+
+    @property
     def behaviour(self) -> str:
         """The name of its specification, or else of its next-state relation."""
         return self.specification or self.next

@@ -7,10 +7,12 @@ Checks the models of the protocols with TLC, the model checker of TLA+, and with
   peerproof model check --model small-a      one of them (repeatable)
   peerproof model check --model BX-04-receiver-restart --show
                                              with a diagram of the counterexample
-  peerproof model check --list               list the models and what they check
+  peerproof model check --list               list the models and what they ask
+  peerproof explain small-joins              what one of them checks, with its constants; also with --verbose
 
 A model has an expected result: it holds, with a number of states; or it fails, in a number of steps. Any other result is an
-error, a model that holds unexpectedly included. If the Python specification can run the same model, its result, states and
+error, a model that holds unexpectedly included. Some models ask whether something can happen: their property says that it never
+does, so it fails where it can. If the Python specification can run the same model, its result, states and
 steps must be those of TLC, and the stored counterexample must be one of its runs, step for step. Liveness in larger graphs is
 checked by the explorer alone: a model fails if a fair run can end in a set of states that no step leaves and that misses the
 goal.
@@ -105,6 +107,7 @@ def _names(chosen: list[Model]) -> list[str]:
 
 
 def _check(args: Namespace, tools: Tools | None, chosen: list[Model]) -> int:
+    from peerproof.conformance.authoring.model_report import describe_checks
     from peerproof.conformance.models import model_check
     from peerproof.tla.output.outcome import RunFailed
 
@@ -112,6 +115,9 @@ def _check(args: Namespace, tools: Tools | None, chosen: list[Model]) -> int:
     width = max(map(len, names))
     surprising, failed = 0, 0
     for model, name in zip(chosen, names, strict=True):
+        if args.verbose:
+            for title, lines in describe_checks(model):
+                print(f"{name}: {title}", *lines, sep="\n    ", flush=True)
         begun = time.monotonic()
         try:
             with ModelTicker(name, width) as ticker:

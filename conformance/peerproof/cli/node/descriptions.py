@@ -73,9 +73,17 @@ Runs a seeded cluster of {name} in virtual time: reference nodes on a network wi
 
 {examples}
 
-The same options give the same run, bit for bit. Nodes are called n0:1, n1:1 and so on, start within the first round, and all but
-the first know the first as their contact. A round is as long as --{period}. In the first half of the run each node sets pairs of
-its own.
+The same options give the same run, bit for bit. Nodes are called n0:1, n1:1 and so on, and a round is as long as --{period}.
+"""
+
+_SIMULATED_PAIRS: Final = """
+Nodes start within the first round, or --apart by so many, and all but n0:1 know that node as their contact. In the first half of
+the run each sets pairs of its own.
+"""
+
+_SIMULATED_STORE: Final = """
+Nodes start within the first round, or --apart by so many, and every message goes to all of them. In the first half of the run
+each sets entries.
 """
 
 _EXAMPLES: Final = {
@@ -99,8 +107,9 @@ _EXAMPLES: Final = {
 }
 
 _SIMULATED_RING: Final = """
-Nodes join by the node that has been running longest, all at once or --apart by so many rounds; a join takes two rounds. Over
-connections nothing is lost or duplicated.
+Nodes start within the first round in a random order, or --apart by so many rounds beginning with n0:1. Each joins by the node
+that has been running longest, which takes two rounds. Contacts and ids cannot be chosen: the id of a node is made from its name,
+and is in its first line in --trace. Over connections nothing is lost or duplicated.
 """
 
 _SIMULATED_ROUTES: Final = """
@@ -110,8 +119,9 @@ arrived at the closest node of the time, and the messages of each join.
 
 _SIMULATED_TOPICS: Final = """
 Nodes subscribe to some topics before the first publication; in the second half of the run each node publishes on random topics.
-An event is due to the nodes that are up and subscribed all the time. The report has lost and duplicate events, the depth of the
-trees, the children of a node, and the messages with events over each link.
+Topics begin with random characters, which decide their meeting points. An event is due to the nodes that are up and subscribed
+all the time. The report has lost and duplicate events, the depth of the trees, the children of a node, and the messages with
+events over each link.
 """
 
 _CHURN: Final = """
@@ -152,6 +162,8 @@ def describe_simulation(protocol: Runtime) -> str:
         if protocol.is_connected:
             yield _SIMULATED_RING
             yield _SIMULATED_TOPICS if protocol.subscribes else _SIMULATED_ROUTES
+        else:
+            yield _SIMULATED_STORE if protocol.transport == "serf" else _SIMULATED_PAIRS
         yield _CHURN_OF_TOPICS if protocol.subscribes else _CHURN
         yield _CHECK
         if protocol.is_connected:

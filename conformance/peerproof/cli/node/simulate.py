@@ -12,7 +12,7 @@ what its nodes do, the report, and the options.
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, Namespace
 from typing import TYPE_CHECKING, Final
 
 from peerproof.cli.command import count, refuse, trace_file
@@ -21,6 +21,7 @@ from peerproof.cli.node.descriptions import describe_simulation
 from peerproof.cli.parser import add_common
 
 if TYPE_CHECKING:
+    from peerproof.reference.runtime.protocol import Runtime
     from peerproof.reference.simulation.plan import Campaign
     from peerproof.spec.core import Specification
 
@@ -37,22 +38,31 @@ def configure(parser: ArgumentParser) -> None:
 
     for protocol, command in protocol_commands(parser, "a cluster", describe_simulation):
         add_common(command)
-        _add_options(command)
+        _add_options(command, protocol)
         if protocol.subscribes:
             _add_topics(command)
 
 
-def _add_options(command: ArgumentParser) -> None:
-    add = command.add_argument
+def _add_options(command: ArgumentParser, protocol: Runtime) -> None:
+    add, datagram = command.add_argument, "message" if protocol.is_connected else "datagram"
+    routed = "events that each node publishes" if protocol.subscribes else "messages that each node routes"
+
+    def of_datagrams(about: str) -> str:
+        """Hides an option that is refused over connections, or has no effect there."""
+        return SUPPRESS if protocol.is_connected else about
+
     add("--nodes", type=count, default=5, metavar="N", help="number of nodes (default 5)")
     add("--rounds", type=count, default=50, metavar="N", help="rounds of each node (default 50)")
     add("--seed", default="0", metavar="SEED", help="random seed (default 0)")
-    add("--updates", type=count, default=5, metavar="N", help="pairs that each node sets (default 5)")
-    add("--keys", type=count, default=3, metavar="N", help="different keys of all nodes (default 3)")
-    add("--loss", type=float, default=0.0, metavar="P", help="probability that a datagram is lost, 0 to 1 (default 0)")
-    add("--duplication", type=float, default=0.0, metavar="P", help="probability that it arrives twice")
-    add("--reordering", type=float, default=0.0, metavar="P", help="probability that it is delayed for up to a second")
-    add("--delay", type=_span, default=(1, 10), metavar="MS-MS", help="latency of a datagram (default 1-10)")
+    about = f"{routed if protocol.is_connected else 'pairs that each node sets'} (default 5)"
+    add("--updates", type=count, default=5, metavar="N", help=about)
+    add("--keys", type=count, default=3, metavar="N", help=of_datagrams("different keys of all nodes (default 3)"))
+    about = "probability that a datagram is lost, 0 to 1 (default 0)"
+    add("--loss", type=float, default=0.0, metavar="P", help=of_datagrams(about))
+    add("--duplication", type=float, default=0.0, metavar="P", help=of_datagrams("probability that it arrives twice"))
+    about = f"probability that a {datagram} is delayed for up to a second"
+    add("--reordering", type=float, default=0.0, metavar="P", help=about)
+    add("--delay", type=_span, default=(1, 10), metavar="MS-MS", help=f"latency of a {datagram} (default 1-10)")
     about = "partition the cluster from one round to another: the first half of the nodes, rounded down, from the others"
     add("--partition", type=_span, metavar="ROUND-ROUND", help=about)
     add("--crash", type=_moment, action="append", default=[], metavar="NODE@ROUND", help="crash a node (repeatable)")

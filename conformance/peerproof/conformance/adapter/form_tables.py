@@ -20,6 +20,9 @@ from peerproof.spec.forms.form import U64, U64_MAX, Form, Integer, ListOf, OneOf
 from peerproof.spec.forms.state_form import ShownAs
 from peerproof.spec.protocols import PROTOCOLS
 
+#: What says on the wire which kind of message it is, by transport; in DistKV it is the name of the event.
+_TAGS: Final = {"udp": "type byte", "tcp": "`Purpose`"}
+
 #: Every JSON reader is exact up to here; as an upper bound it says nothing about the protocol.
 JSON_EXACT: Final = 2**53
 
@@ -39,13 +42,14 @@ def message_tables(protocol: str) -> Iterator[str]:
     '| `entries[].version` | unsigned 64-bit integer, as a decimal string |'
     """
     spec = PROTOCOLS[protocol].specification.load()
-    for title, form, tags in (
-        ("Messages", spec.MESSAGE.form, len(set(spec.MESSAGE.form.tags.values())) > 1),
-        *((name.capitalize(), form, False) for name, form in nested(spec.MESSAGE.form)),
-        ("Timers", spec.TIMER, False),
+    tag = _TAGS.get(spec.TRANSPORT, "") if len(set(spec.MESSAGE.form.tags.values())) > 1 else ""
+    for title, form, named in (
+        ("Messages", spec.MESSAGE.form, tag),
+        *((name.capitalize(), form, "") for name, form in nested(spec.MESSAGE.form)),
+        ("Timers", spec.TIMER, ""),
     ):
         yield from (f"### {title} of {protocol}", "")
-        yield from tagged(form, with_tags=tags)
+        yield from tagged(form, named)
     yield from (f"### Configuration of {protocol}", "")
     yield from members(spec.CONFIG, dict(defaults(configured(spec.CONFIG))))
     yield from adapter_tables(protocol)
@@ -78,7 +82,7 @@ def adapter_tables(protocol: str) -> Iterator[str]:
     """Yields tables of the calls, queries, events and choices of a protocol, with the form of every member."""
     row, spec = PROTOCOLS[protocol], PROTOCOLS[protocol].specification.load()
     yield from ("", f"### Calls of {protocol}", "")
-    yield from tagged(spec.COMMAND, with_tags=False)
+    yield from tagged(spec.COMMAND)
     yield from ("", f"### Queries of {protocol}", "")
     for name, answer in query_answers(protocol).items():
         yield from (f"**`{name}`** — {answer.about}", "")
@@ -182,11 +186,11 @@ def explained(record: Record, within: str = "") -> Iterator[tuple[str, str, str]
     """Yields the path of each member, its form in words, and what its declaration says: its comment, or its own docstring."""
     comments = field_comments(record.kind)
     for name, form in record.forms.items():
-        inner = form.form if isinstance(form, ListOf | Optional) else form
+        inner, items = within_lists(form)
         own = whole_text(inner.kind) if isinstance(inner, Record) else ""
         yield within + name, sentence(form), comments.get(name) or own
         if isinstance(inner, Record):
-            yield from explained(inner, within + name + ("[]." if isinstance(form, ListOf) else "."))
+            yield from explained(inner, f"{within}{name}{items}.")
 
 
 def whole_text(kind: type[Any]) -> str:
@@ -204,10 +208,10 @@ def field_comments(kind: type[Any]) -> dict[str, str]:
     return dict(re.findall(r"^ +(\w+): .*  #: (.+)$", source, re.MULTILINE))
 
 
-def tagged(form: Tagged, *, with_tags: bool) -> Iterator[str]:
-    """Yields a table for each case, or only a sentence where a case has no members."""
+def tagged(form: Tagged, tag: str = "") -> Iterator[str]:
+    """Yields a table for each case, or only a sentence where it has no members; `tag` is what the number of a case is called."""
     for name, record in form.cases.items():
-        heading = f"`{name}`" + (f", type byte {form.tags[name]}" if with_tags else "")
+        heading = f"`{name}`" + (f", {tag} {form.tags[name]}" if tag and "purpose" not in record.forms else "")
         about = (record.kind.__doc__ or "").strip().splitlines()[0]
         yield from (f"**{heading}** — {about}", "")
         yield from members(record, {})
@@ -227,9 +231,18 @@ def described(record: Record, within: str = "") -> Iterator[tuple[str, str]]:
     """Yields the path of each member and its form in words."""
     for name, form in record.forms.items():
         yield within + name, sentence(form)
-        inner = form.form if isinstance(form, ListOf | Optional) else form
+        inner, items = within_lists(form)
         if isinstance(inner, Record):
-            yield from described(inner, within + name + ("[]." if isinstance(form, ListOf) else "."))
+            yield from described(inner, f"{within}{name}{items}.")
+
+
+def within_lists(form: Form) -> tuple[Form, str]:
+    """Returns what an optional form or a list consists of, and what the path to it has more: `[]` for each list."""
+    items = ""
+    while isinstance(form, ListOf | Optional):
+        items += "[]" if isinstance(form, ListOf) else ""
+        form = form.form
+    return form, items
 
 
 def sentence(form: Form) -> str:

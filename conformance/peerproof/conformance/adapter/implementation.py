@@ -83,7 +83,10 @@ def _find_divergence(name: str) -> str:
     letters = dict.fromkeys(other[:2] for other in known)
     of_each = {first: [other for other in known if other.startswith(first)] for first in letters}
     expected = ", ".join(of_each.get(name.upper()[:2], (f"{ids[0]} to {ids[-1]}" for ids in of_each.values())))
-    raise AdapterUnavailable(f"unknown divergence {name!r}", tip=f"there are {expected}")
+    more = (
+        f". No message shows the others on the page of a protocol: peerproof explain {name.upper()}" if name[2:3] == "-" else ""
+    )
+    raise AdapterUnavailable(f"no adapter has the divergence {name!r}", tip=f"there are {expected}{more}")
 
 
 def program(argv: Sequence[str], patience: Timeouts, suite: str, watch: Watch | None = None, longest: int = MAX_LINE) -> Adapter:

@@ -19,7 +19,9 @@ from peerproof.conformance.adapter.adapter import Adapter, AdapterError, Adapter
 from peerproof.conformance.adapter.choices import Choices
 from peerproof.conformance.adapter.messages import Hello, InvalidReply, Reply, Request, check, event_kinds
 from peerproof.conformance.clauses.catalogue import specification
+from peerproof.conformance.diagrams.labels import visible
 from peerproof.conformance.runner.cases import least_configuration, legal_messages
+from peerproof.conformance.vectors.plain_data import describe_bytes
 from peerproof.conformance.vectors.suite import Suite
 from peerproof.spec.forms.form import Plain, octets
 from peerproof.spec.protocols import PROTOCOLS
@@ -30,10 +32,16 @@ _REAL_PAUSE: Final = 0.05  #: seconds
 _LATER: Final = 600_000  #: milliseconds of virtual time
 _ROUNDS: Final = 10  #: timers run for a node, to collect its choices and events
 _LATE: Final = 3  #: timers due when a late runner advances
+_ERROR_LINES: Final = 8  #: lines of standard error below a failure of the implementation
+_REPAIR: Final = "find the error in your implementation; the adapter did its part"
 
 
 class Flaw(Exception):
     """A fault of the adapter."""
+
+
+class ImplementationFailed(Flaw):
+    """A legal request that the adapter answered with `panic`: the fault is in the implementation behind it."""
 
 
 class Inapplicable(Exception):
@@ -84,12 +92,18 @@ class Bench:
         return answer
 
     def fine(self, *requests: Request) -> list[Reply]:
-        """Returns the replies. Raises Flaw if one of them is an error."""
+        """Returns the replies to legal requests. Raises Flaw if one of them is an error."""
         replies = self.ask(*requests)
         for request, reply in zip(requests, replies, strict=True):
             if "error" in reply:
-                raise Flaw(f"{request['op']} was answered with an error: {json.dumps(reply['error'])}")
+                failed = ImplementationFailed if reply["error"]["code"] == "panic" else Flaw
+                raise failed(f"{self._name(request)} was answered with an error: {json.dumps(reply['error'])}")
         return replies
+
+    def _name(self, request: Request) -> str:
+        """Returns the op of a request, with the type of its message if it has one."""
+        message = describe_bytes(self.protocol, request["bytes"]) if request.get("bytes") in self.messages else {}
+        return f"{request['op']} of a legal {message['type']}" if "type" in message else str(request["op"])
 
     def decode(self, digits: str, **more: Any) -> Request:
         """Returns a decode request."""
@@ -127,7 +141,11 @@ class Bench:
 def framing(bench: Bench) -> str:
     """Checks that each request gets one line, and that unknown members are ignored."""
     bench.offers("codec")
-    bench.fine(bench.decode(bench.messages[0], a_member_from_the_future={"é": [1, None, "\u2028\n"]}))
+    bench.fine(bench.decode(bench.messages[0]))
+    more = bench.decode(bench.messages[0], a_member_from_the_future={"é": [1, None, "\u2028\n"]})
+    (reply,) = bench.ask(more)
+    if "error" in reply:
+        raise Flaw(f"decode with a member more was answered with an error: {json.dumps(reply['error'])}")
     return "one line for each request, with its id"
 
 
@@ -417,6 +435,11 @@ def _run_check(bench: Bench, made: Callable[[Bench], str], to_do: str) -> Findin
         return Finding(name, True, made(bench))
     except Inapplicable as reason:
         return Finding(name, None, str(reason))
+    except ImplementationFailed as failure:
+        written = bench.adapter.take_errors().decode(errors="replace").splitlines()[-_ERROR_LINES:]
+        return Finding(
+            name, False, "\n".join([f"{failure}. To do: {_REPAIR}", *(f"       | {visible(line)}" for line in written)])
+        )
     except Flaw as flaw:
         return Finding(name, False, f"{flaw}. To do: {to_do}")
     except AdapterError as trouble:

@@ -9,6 +9,7 @@ empty; any other row without code or without a vector is a hole.
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -25,6 +26,7 @@ from peerproof.conformance.suite.locations import path_text
 from peerproof.conformance.vectors.model_table import LAYER
 from peerproof.conformance.vectors.suite import KINDS, Suite, Vector, load
 from peerproof.spec.protocols import PROTOCOLS
+from peerproof.tla import manifest
 
 if TYPE_CHECKING:
     from peerproof.conformance.models.edge_coverage import EdgeCoverage  # it loads the models, which clauses do not need
@@ -197,6 +199,8 @@ def as_json(matrices: Mapping[str, Sequence[Row]]) -> str:
 
 
 WIDTH = 100
+MOST_MENTIONING = 6  #: the most clauses of a protocol that are named because they mention an unknown word
+_WORD = re.compile(r"\w+")
 
 
 #: The letters between that of the protocol and the dash -> the kind of item.
@@ -213,11 +217,11 @@ _KINDS_OF_ITEMS = {
 
 
 class ClauseNotFound(LookupError):
-    """No protocol has such a clause; `tip` names some that exist."""
+    """No protocol has such a clause; `tip` names some that exist: those that mention the name, or similar ones."""
 
-    def __init__(self, name: str, known: Collection[str]) -> None:
+    def __init__(self, name: str, known: Collection[str], mentioning: str = "") -> None:
         super().__init__(f"unknown clause {name!r}")
-        self.tip = clause_tip(name, known)
+        self.tip = f"clauses that mention it: {mentioning}" if mentioning else clause_tip(name, known)
 
 
 def clause_tip(name: str, known: Collection[str]) -> str:
@@ -281,7 +285,27 @@ def explain_clause(name: str, suite: Suite | None = None) -> str:
     if found := [clauses for clauses in every if name in clauses.items]:
         return "\n\n".join(_explain_clause(clauses, name, suite or load(protocol=clauses.protocol)) for clauses in found)
     known = [clause for clauses in every for clause in clauses.items]
-    raise ClauseNotFound(typed, [*known, *property_names(), *PROTOCOLS])
+    names = [*known, *property_names(), *PROTOCOLS, *dict.fromkeys(model.name for model in manifest.models())]
+    raise ClauseNotFound(typed, names, _mention(typed, every))
+
+
+def _mention(word: str, every: Iterable[Clauses]) -> str:
+    """
+    Returns the first clauses of each protocol about a word: its section of this name, then the clauses whose text has it.
+
+    >>> _mention("joining", [catalogue.load("wendy")])
+    'wendy W-45 W-46 W-47 W-48 W-49 W-50 …'
+    """
+    if not word.isalpha():
+        return ""
+    sought, found = word.lower(), []
+    for clauses in every:
+        about = [item for item in clauses.items.values() if sought in (item.section.lower(), *_WORD.findall(item.text.lower()))]
+        about.sort(key=lambda item: item.section.lower() != sought)
+        if about:
+            more = " …" if len(about) > MOST_MENTIONING else ""
+            found.append(" ".join([clauses.protocol, *(item.id for item in about[:MOST_MENTIONING])]) + more)
+    return "; ".join(found)
 
 
 def _explain_clause(clauses: Clauses, name: str, suite: Suite) -> str:

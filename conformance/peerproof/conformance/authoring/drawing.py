@@ -276,7 +276,8 @@ def _subject_of(name: str) -> Subject:
 
 
 def _failing(model: Model, found: model_diagram.Failing) -> Drawing:
-    title = f"{model.name}: {model.violated} is violated {found.length}"
+    answer = "possible, " if model.is_reachability_check else ""
+    title = f"{model.name}: {answer}{model.violated} is violated {found.length}"
     return Drawing(found.graph, title, (title,))
 
 

@@ -22,6 +22,8 @@ class Language:
     start: str  #: the adapter
     runner: str = ""  #: its native runner, if it has one
     setup: str = ""  #: steps of the workflow
+    dependency: str = ""  #: what its dependency on the implementation needs before a build, as a sentence
+    needs: str = ""  #: the same in the workflow
     extras: str = "fuzz"  #: of peerproof, which the workflow installs
 
     def update(self, protocol: str) -> str:
@@ -89,6 +91,8 @@ LANGUAGES: Final[Mapping[str, Language]] = {
         start="java -jar target/adapter.jar",
         runner="java",
         setup=_SETUP_JAVA,
+        dependency=" Run `mvn install` in its folder first, and after each change.",
+        needs=" If it is a dependency: `mvn --batch-mode install` in its folder.",
     ),
     "rust": Language(
         "Rust",

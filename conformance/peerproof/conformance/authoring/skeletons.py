@@ -10,6 +10,7 @@ from functools import partial
 from importlib.metadata import distribution, version
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import unquote, urlsplit
 
 from peerproof.conformance.authoring.skeleton_languages import LANGUAGES, VECTORS, Language
 from peerproof.conformance.authoring.skeleton_templates import WORKFLOW, fill_template, render_templates
@@ -96,9 +97,10 @@ def requirement(extras: str = "fuzz") -> str:
     return f"peerproof[{extras}]=={version('peerproof')}"
 
 
-def is_from_a_folder() -> bool:
-    """Whether this peerproof was installed from a folder or file of this machine, so that its release may not exist yet."""
-    return _origin().get("url", "").startswith("file:") and "vcs_info" not in _origin()
+def installed_from() -> str:
+    """Returns the folder or file of this machine that this peerproof was installed from: its release may not exist yet; or ""."""
+    url = urlsplit(_origin().get("url", ""))
+    return unquote(url.path) if url.scheme == "file" and "vcs_info" not in _origin() else ""
 
 
 def _origin() -> dict[str, Any]:
@@ -125,7 +127,7 @@ def _words(language: Language, protocols: Sequence[str], name: str, folder: str)
         "@SETUP@": language.setup.rstrip("\n").replace("@FOLDER@", inside),
         "@REQUIREMENT@": json.dumps(requirement(language.extras))[1:-1],
         "@UPDATE@": f"- `{update}` brings newer vectors, and a newer runner." if update else "",
-        **{f"@{name.upper()}@": getattr(language, name) for name in ("build", "test", "some", "start")},
+        **{f"@{name.upper()}@": getattr(language, name) for name in ("build", "test", "some", "start", "dependency", "needs")},
         "@PLUGS@": list_words([f"`{plug}`" for plug in plugs]),
         "@CONNECTION@": plugs[0] if len(plugs) == 1 else language.table,
         "@PROTOCOLS@": list_words(protocols),
@@ -149,6 +151,11 @@ def _vocabulary(protocol: str) -> Iterator[str]:
     yield f"- Queries: {', '.join(f'`{name}`' for name in spec.QUERIES)}"
     yield f"- Configuration: {', '.join(f'`{name}`' for name in spec.CONFIG.forms)}"
     yield f"- Messages travel over {spec.TRANSPORT}"
+    if spec.TRANSPORT == "tcp":
+        yield (
+            "- A node learns of each message that it sent whether it arrived, and how long that took: write this part, `sent`,"
+            " along with the nodes. Most of their behaviour depends on it"
+        )
 
 
 def _empty_codec_failures(protocol: str, suite: Suite) -> Iterator[tuple[str, str, str]]:

@@ -119,7 +119,7 @@ def _line(checked: Checked) -> str:
     if checked.model.violated is None:
         return f"holds: {result.distinct:,} states, {result.edges:,} edges, depth {result.depth}"
     steps = f"; TLC {result.counterexample.steps} steps" if result.counterexample else ""
-    return f"fails as expected: {checked.model.violated}{steps}"
+    return f"{_expected(checked.model)}: {checked.model.violated}{steps}"
 
 
 def _answer_line(model: Model, answer: Answer) -> str:
@@ -131,4 +131,8 @@ def _answer_line(model: Model, answer: Answer) -> str:
         return "explorer the same"
     else:
         return f"holds: {answer.counts['distinct']:,} states; by the explorer alone"
-    return steps if model.by == "tlc" else f"fails as expected: {answer.broken}; {steps}"
+    return steps if model.by == "tlc" else f"{_expected(model)}: {answer.broken}; {steps}"
+
+
+def _expected(model: Model) -> str:
+    return "possible, and so fails as expected" if model.is_reachability_check else "fails as expected"

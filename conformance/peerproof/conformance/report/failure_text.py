@@ -18,6 +18,7 @@ from peerproof.conformance.runner.trial import FAILURES, Arrow, TrialEvent
 from peerproof.conformance.suite.strict_yaml import VectorError
 from peerproof.conformance.vectors.matching import Difference
 from peerproof.conformance.vectors.plain_data import describe_bytes
+from peerproof.spec.protocols import PROTOCOLS
 
 WIDTH: Final = 120
 MOST_TOLD: Final = 40  #: lines of the diagram, the last ones
@@ -27,6 +28,7 @@ MOST_WORDS: Final = 100  #: characters of an adapter's message in the first line
 MOST_PASTED: Final = 100_000  #: characters of a line to paste: shells and terminals have limits
 SIDES: Final = ("expected", "actual")
 _NO_BYTES: Final = "(no bytes)"
+_UNSENT: Final = ".sent"  #: end of the place of a difference: a message whose outcome is to be reported was not sent
 
 
 def demanding(decisions: Sequence[str]) -> str:
@@ -128,6 +130,13 @@ def _first_difference(result: Result) -> list[str]:
         lines.append(f"    {side:8}  {value}")
         if reading is not None:
             lines.append(f"    {'':8}  = {reading}")
+    protocol = PROTOCOLS.get(result.vector.partition("/")[0])
+    if difference.where.endswith(_UNSENT) and protocol and protocol.first_message:
+        lines.append(f"  often this message is {protocol.first_message}")
+    if difference.where.startswith("setup"):
+        lines.append(
+            f"  setup: what the vector does before its first check (peerproof vectors show {shlex.quote(result.vector)})"
+        )
     return lines
 
 
@@ -160,9 +169,19 @@ def brief_sides(difference: Difference) -> tuple[str, str]:
 def side_text(difference: Difference, side: str) -> str:
     """One side of a difference in full; JSON's null differs from a missing value."""
     value = getattr(difference, side)
+    if difference.where.endswith(_UNSENT):
+        return _sent_text(difference.expected) if side == "expected" else "it has sent no such message that is still unconfirmed"
     if isinstance(value, dict) and (words := _verdict_text(difference.where, value)):
         return words
     return "null" if side in difference.nulls else value_text(value)
+
+
+def _sent_text(sent: Mapping[str, Any]) -> str:
+    """The message that a step waits for in order to report its outcome."""
+    to = f" to {sent['to']}" if "to" in sent else ""
+    took = sent.get("took")
+    outcome = "does not arrive" if took is None else f"is confirmed after {took} µs"
+    return f"{sent['node']} has sent a {sent.get('type', 'message')}{to}, which now {outcome}"
 
 
 def _verdict_text(where: str, side: Mapping[str, Any]) -> str | None:

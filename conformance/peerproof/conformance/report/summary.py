@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -13,6 +14,8 @@ from peerproof.conformance.runner.result import BROKEN, Result, transport_lines
 from peerproof.conformance.suite.printable import count_text
 
 LACKS: Final = "the implementation does not offer"  #: the beginning of most reasons for skipping
+_LISTED_AT: Final = re.compile(r" in [^ ]+:\d+(?=, but it fails as )")  #: the line of a list, which would make each case a group
+
 MOST_GROUPS: Final = 5  #: of failures
 MOST_STALE: Final = 20
 MOST_LACKING: Final = 5  #: further capabilities that skipped cases lack
@@ -93,7 +96,7 @@ def _differing(results: Sequence[Result], option: str) -> Iterator[str]:
 
 def _difference_text(result: Result, *, is_broken: bool) -> str:
     """What happened, if the implementation broke; the decisions that demand otherwise; and how it reads them, if known."""
-    reason = [result.reason] if result.reason else []
+    reason = [_LISTED_AT.sub("", result.reason)] if result.reason else []
     if not is_broken:
         return "; ".join([f"only {demanding(result.decisions)} it, not the document", *reason])
     demands = f"only {demanding(result.decisions)} otherwise, not the document"

@@ -107,7 +107,7 @@ func (n *node) Query(name string, args json.RawMessage) any {
 	panic(vectors.Unsupported("query of " + name + " is not written yet"))
 }
 
-// 4. Optional parts: with each, more vectors apply.
+// 4. More parts: with each, more vectors apply.
 
 // Crash ends the node: it forgets all but what a real node keeps on disk. Claim "restart" for this and the next.
 func (n *node) Crash() {}

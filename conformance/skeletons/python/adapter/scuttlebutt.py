@@ -26,7 +26,7 @@ CAPABILITIES: Final[list[str]] = ["codec"]
 #: a choice apply too.
 CHOICES: Final[str] = "set"
 
-#: The transports over which `serve`, at the end, runs nodes: "udp" or "tcp".
+#: The transports over which `serve`, at the end, runs nodes: those of `peerproof run --transport`.
 SOCKETS: Final[list[str]] = []
 
 
@@ -76,7 +76,7 @@ class Node:
         """Returns the answer in plain form: dictionaries, lists, strings, numbers. A query changes nothing."""
         raise NotImplementedError(f"there is no query {what} yet")
 
-    # 4. Optional parts: with each, more vectors apply. After a crash, a node is started anew: claim "restart".
+    # 4. More parts: with each, more vectors apply. After a crash, a node is started anew: claim "restart".
 
     @classmethod
     def load(

@@ -114,7 +114,7 @@ impl Node for MyNode {
         Err(Problem::unsupported("restart is not written yet"))
     }
 
-    /// Optional: a message that the node sent has arrived after `took` microseconds; None: it has not arrived.
+    /// With connections only: a message that the node sent has arrived after `took` microseconds; None: it has not arrived.
     fn sent(
         &mut self,
         _now: i64,
@@ -125,7 +125,7 @@ impl Node for MyNode {
         Err(Problem::unsupported("sent is not written yet"))
     }
 
-    /// Optional: an event of a connection that a peer has opened. `event` has its name, `conn`; what happens, `event`: "open",
+    /// With connections only: an event of a connection that a peer has opened. `event` has its name, `conn`; what happens, `event`: "open",
     /// "data" (perhaps a part of a message), "eof" or "reset"; and `bytes`, hexadecimal digits. Answer with `Effect::Stream`.
     fn stream(&mut self, _now: i64, _event: &Value) -> Result<Reaction, Problem> {
         Err(Problem::unsupported("stream is not written yet"))

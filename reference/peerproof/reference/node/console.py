@@ -96,11 +96,12 @@ class RunningNode:
         logger.info("%s", notice)
         if self._connected is None:
             return
-        if self._connected.is_alone(notice):
-            again = f"; it is tried again in {AGAIN:g} s, or the next one" if self._setup.contacts else ""
-            logger.warning("cannot join: the contact cannot be reached, or does not answer%s", again)
-            self._loop.call_later(AGAIN, self._join)
         shown = self._connected.render_notice(notice)
+        if self._connected.is_alone(notice):
+            contact = (shown or {}).get("join_failed")
+            again = f"; it is tried again in {AGAIN:g} s, or the next one" if self._setup.contacts else ""
+            logger.warning("cannot join: the contact %s cannot be reached, or does not answer%s", contact, again)
+            self._loop.call_later(AGAIN, self._join)
         if shown and (self._setup.as_json or shown != self._last_notice):  # a node may announce itself several times
             self._terminal.print(display.json_line(self.self_id, self._node.now(), shown))
         self._last_notice = shown

@@ -249,8 +249,10 @@ PROPERTIES: Final = (
     Property("AnnouncedInTime", "no node announces itself before its wait is over", ("WI-12", "W-58"), "step", announced_in_time),
     Property("QuietAfterLeaving", "a node that has left does nothing", ("WA-62",), "step", quiet_after_leaving),
     Property("DeliveredWhenClosest", "no node delivers if a leaf is closer", ("WA-08", "W-44"), "step", delivered_when_closest),
-    Property("QuietNeighbours", "at rest neighbours know each other", ("WI-09",), "cluster", neighbours_known),
-    Property("QuietOneOwner", "at rest each key has one owner", ("WI-10", "W-37"), "cluster", one_owner),
+    Property(
+        "QuietNeighbours", "at rest, if no node has gone, neighbours know each other", ("WI-09",), "cluster", neighbours_known
+    ),
+    Property("QuietOneOwner", "at rest, if no node has gone, each key has one owner", ("WI-10", "W-37"), "cluster", one_owner),
     Property("RaceWarned", "a race is detected", ("W-64",), "step", race_warned, "sometimes"),
     Property("SomebodyJoins", "a node joins", ("W-60",), "step", joins, "sometimes"),
     Property("SomebodyForwards", "a message is forwarded", ("W-38",), "step", sends_on, "sometimes"),

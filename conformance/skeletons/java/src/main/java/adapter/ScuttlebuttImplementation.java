@@ -21,7 +21,7 @@ public final class ScuttlebuttImplementation implements peerproof.vectors.Implem
      * What your implementation can do; cases that need more are skipped. "codec" is claimed from the start, so that there is
      * something to check. Add "exchange" once a node can receive and advance, "api.NAME" for each call, "observe.NAME" for each
      * query, "events" if the node reports events, "restart" if it can crash and start again, and "sent", "stream" and
-     * "state.load" for the optional parts below.
+     * "state.load" for the parts at the end.
      */
     private static final Set<String> CAPABILITIES = Set.of("codec");
 
@@ -125,7 +125,7 @@ public final class ScuttlebuttImplementation implements peerproof.vectors.Implem
             throw new Unsupported("query of " + name + " is not written yet");
         }
 
-        // 4. Optional parts. Claim "restart" for these two.
+        // 4. More parts: with each, more vectors apply. Claim "restart" for these two.
 
         @Override
         public void crash() {}
