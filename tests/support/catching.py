@@ -99,7 +99,7 @@ def failed(implementation: str, vectors: Iterable[Vector]) -> set[str]:
         results.append(result)
         return False
 
-    adapter = InProcess(implementation, Timeouts(), suite().version)
+    adapter = InProcess(implementation, Timeouts(op=0), suite().version)
     hello = adapter.start()
     end = run(lambda: adapter, adapter, hello, cases(suite(), vectors), SETTINGS, report)
     assert end.because is None

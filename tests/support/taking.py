@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any, ClassVar
+
+from tests.support.catching import suite
 
 from peerproof.conformance.adapter.in_process import InProcess
 from peerproof.conformance.readings.reading import Reading
@@ -12,8 +16,8 @@ from peerproof.conformance.runner.claims import check_claims
 from peerproof.conformance.runner.result import Result
 from peerproof.conformance.runner.runner import Settings, run
 from peerproof.conformance.suite.timeouts import Timeouts
-from peerproof.conformance.vectors.basis import OR, Others
-from peerproof.conformance.vectors.suite import Suite, Vector
+from peerproof.conformance.vectors.basis import OR
+from peerproof.conformance.vectors.suite import Vector
 from peerproof.spec.properties import is_decision
 
 
@@ -35,11 +39,11 @@ class Taking:
         return {**reply, "readings": {self.reading.clause: self.reading.name}}
 
 
-def judge(suite: Suite, protocol: str, reading: Reading, vectors: Sequence[Vector], *, says_so: bool) -> list[Result]:
+def judge(protocol: str, reading: Reading, vectors: Sequence[Vector], *, says_so: bool) -> list[Result]:
     """What becomes of an implementation that takes the reading, and perhaps says so."""
     Judged = type("Judged", (Taking,), {"reading": reading, "protocol": protocol, "says_so": says_so})  # noqa: N806  # a class
     globals()["Judged"] = Judged
-    adapter = InProcess(f"{__name__}:Judged", Timeouts(op=60), suite.version)
+    adapter = InProcess(f"{__name__}:Judged", Timeouts(op=0), suite().version)
     hello = adapter.start()
     check_claims(hello)
     results: list[Result] = []
@@ -48,22 +52,24 @@ def judge(suite: Suite, protocol: str, reading: Reading, vectors: Sequence[Vecto
         results.append(result)
         return False
 
-    end = run(lambda: adapter, adapter, hello, list(cases(suite, vectors)), Settings(most_restarts=10_000), report)
+    end = run(lambda: adapter, adapter, hello, list(cases(suite(), vectors)), Settings(most_restarts=10_000), report)
     assert end.because is None
     return results
 
 
-def _names(reading: Reading, decisions: Mapping[str, Others]) -> bool:
-    """Whether the reading makes something else come where these decisions matter."""
-    return any(reading.name in names.split(OR) for names in decisions.get(reading.clause, {}).values())
+@cache
+def _resting() -> Mapping[tuple[str, str, str], list[Vector]]:
+    """By protocol, clause and name of a reading: the vectors of which it makes something else come."""
+    found: dict[tuple[str, str, str], list[Vector]] = defaultdict(list)
+    for vector in suite().vectors:
+        decisions = [item for others in vector.rests_on.values() for item in others.items()]
+        for clause, name in {(clause, name) for clause, by in decisions for names in by.values() for name in names.split(OR)}:
+            found[vector.protocol, clause, name].append(vector)
+    return found
 
 
-def resting_on(suite: Suite, protocol: str, reading: Reading, most: int = 4) -> list[Vector]:
+def resting_on(protocol: str, reading: Reading, most: int = 4) -> list[Vector]:
     """Some vectors that rest on a reading, of all its layers."""
     assert is_decision(reading.clause)
-    found = [
-        vector
-        for vector in suite.vectors
-        if vector.protocol == protocol and any(_names(reading, others) for others in vector.rests_on.values())
-    ]
+    found = _resting()[protocol, reading.clause, reading.name]
     return found[:: max(1, len(found) // most)][:most]

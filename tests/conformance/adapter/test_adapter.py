@@ -310,6 +310,26 @@ def test_nothing_that_a_class_does_stops_the_runner(made: type, kind: str, said:
     assert adapter.start().name == "peerproof-reference"
 
 
+def test_without_a_time_limit_a_class_runs_in_the_thread_of_its_caller(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What goes wrong with it is told as before, but Ctrl-C ends the caller."""
+    before = {*threading.enumerate()}
+    adapter = create_adapter(f"py:{path_of(implementations.Raising)}", "", Timeouts(op=0))
+    adapter.start()
+
+    assert {*threading.enumerate()} == before
+    with pytest.raises(AdapterError, match="no such thing") as caught:
+        adapter.ask([decode(1)], never)
+    assert caught.value.kind == "crashed"
+
+    monkeypatch.setattr(implementations.Raising, "_before", _interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        adapter.ask([decode(1)], never)
+
+
+def _interrupted(*_: Any) -> Any:
+    raise KeyboardInterrupt
+
+
 @pytest.mark.parametrize(("said", "op"), [(None, 2), ("10", 20), ("0.5", 1)])
 def test_the_environment_says_how_slow_the_machine_is(said: str | None, op: float, monkeypatch: pytest.MonkeyPatch) -> None:
     if said is None:

@@ -197,7 +197,7 @@ def test_a_wrong_decoder_of_an_implementation_is_found_and_becomes_a_vector(
 
 def searched(seeds: Seeds, variant: type, corpus: Corpus | None, seed: int = 0, inputs: int = 20_000) -> Search:
     """A search through the decoder of a class."""
-    adapter = InProcess(path_of(variant), Timeouts(), "")
+    adapter = InProcess(path_of(variant), Timeouts(op=0), "")
     adapter.start()
     search = Search(seeds, Decoder(adapter, seeds), corpus, None)
     try:

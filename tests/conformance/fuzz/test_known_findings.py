@@ -27,7 +27,7 @@ A, B = NodeId("a:1"), NodeId("b:1")
 def test_a_search_goes_on_after_a_known_finding_and_does_not_shrink_to_it() -> None:
     names: list[str] = []
     for _ in range(2):
-        adapter = InProcess(path_of(BD03), Timeouts(), "")
+        adapter = InProcess(path_of(BD03), Timeouts(op=0), "")
         campaign = Campaign(INPUTS, Implementation("scuttlebutt", INPUTS, adapter, adapter.start()), nodes=2)
         campaign.known = KnownFindings(dict.fromkeys(names, "not mended yet"))
         campaign.search(PROFILES["quick"], 0)

@@ -55,7 +55,7 @@ def campaign() -> Iterator[Callable[..., Campaign]]:
         inputs = inputs_of(protocol)
         if implementation is None:
             return Campaign(inputs, Specified())
-        adapter = InProcess(path_of(implementation), patience or Timeouts(), "")
+        adapter = InProcess(path_of(implementation), patience or Timeouts(op=0), "")
         adapters.append(adapter)
         return Campaign(inputs, Implementation(protocol, inputs, adapter, adapter.start()), nodes=4)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from tests.support.catching import suite
 from tests.support.taking import judge, resting_on
 
 from peerproof.conformance.clauses import catalogue
@@ -22,9 +21,9 @@ def each(readings: list[tuple[str, Reading]]) -> pytest.MarkDecorator:
 @pytest.mark.slow
 @each(READINGS)
 def test_another_reading_violates_nothing(protocol: str, reading: Reading) -> None:
-    vectors = resting_on(suite(), protocol, reading)
+    vectors = resting_on(protocol, reading)
 
-    results = judge(suite(), protocol, reading, vectors, says_so=False)
+    results = judge(protocol, reading, vectors, says_so=False)
 
     assert vectors
     assert {result.vector for result in results if result.status not in ("passed", "skipped")} == {
@@ -38,9 +37,9 @@ def test_another_reading_violates_nothing(protocol: str, reading: Reading) -> No
 @pytest.mark.slow
 @each([(protocol, one) for protocol, one in READINGS if not one.ends])
 def test_who_says_so_is_held_to_the_reading(protocol: str, reading: Reading) -> None:
-    vectors = resting_on(suite(), protocol, reading)
+    vectors = resting_on(protocol, reading)
 
-    results = judge(suite(), protocol, reading, vectors, says_so=True)
+    results = judge(protocol, reading, vectors, says_so=True)
 
     assert {result.status for result in results} <= {"passed", "skipped"}
     assert {result.vector for result in results if f"{reading.clause}: {reading.name}" in result.branches} == {

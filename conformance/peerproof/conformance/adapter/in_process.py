@@ -1,8 +1,9 @@
 """
 An implementation in this process: a Python class with `handle(request, choose) -> reply`.
 
-It runs in its own thread. A thread in an endless loop is abandoned, like a program that hangs. Every exception, including
-`SystemExit`, counts as a crash of the implementation. A class that ends the whole process cannot be contained.
+It runs in its own thread. A thread in an endless loop is abandoned, like a program that hangs. Without a time limit for requests,
+it runs in the thread of its caller, which takes less time. Every exception, including `SystemExit`, counts as a crash of the
+implementation. A class that ends the whole process cannot be contained.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class InProcess(Adapter):
         """Makes an instance and sends `hello`. Raises AdapterUnavailable."""
         self.kill()
         self._next_id = 0
-        self._worker = _Worker(self._make_handle, self._longest)
+        self._worker = _Worker(self._make_handle, self._longest, has_thread=self._patience.op != 0)
         try:
             (reply,) = self._exchange([introduction(self._suite)], [nothing_to_choose], self._patience.hello)
             return hello_of(reply)
@@ -86,7 +87,7 @@ class InProcess(Adapter):
     def kill(self) -> None:
         """Abandons the instance; its thread ends as soon as it returns."""
         if self._worker is not None:
-            self._worker.requests.put(None)
+            self._worker.tasks.put(None)
             self._worker = None
 
     def _make_handle(self) -> Handle:
@@ -119,8 +120,11 @@ class InProcess(Adapter):
         if self._watch:
             for request in task.requests:
                 self._watch(">", _encode(request))
-        self._worker.requests.put(task)
-        self._wait(task, seconds)
+        if self._worker.has_thread:
+            self._worker.tasks.put(task)
+            self._wait(task, seconds)
+        else:
+            self._worker.do(task)
         if self._watch:
             for reply in task.replies:
                 self._watch("<", _encode(reply))
@@ -145,7 +149,7 @@ class InProcess(Adapter):
 
 
 class _Task:
-    """Requests for the thread, and its replies."""
+    """Requests for an instance, and its replies."""
 
     def __init__(self, requests: list[Request], choosing: Sequence[Choose]) -> None:
         self.requests: Final = requests
@@ -158,31 +162,42 @@ class _Task:
 
 
 class _Worker:
-    """The thread in which an instance runs."""
+    """An instance, and the thread in which it runs, if it has its own."""
 
-    def __init__(self, make: Callable[[], Handle], longest: int) -> None:
+    def __init__(self, make: Callable[[], Handle], longest: int, *, has_thread: bool) -> None:
+        self._make = make
         self._longest = longest
-        self.requests: SimpleQueue[_Task | None] = SimpleQueue()
-        threading.Thread(target=self._run, args=(make,), daemon=True).start()
+        self._handle: Handle | None = None
+        self.has_thread: Final = has_thread
+        self.tasks: SimpleQueue[_Task | None] = SimpleQueue()
+        if has_thread:
+            threading.Thread(target=self._run, daemon=True).start()
 
-    def _run(self, make: Callable[[], Handle]) -> None:
-        handle: Handle | None = None
-        while (task := self.requests.get()) is not None:
-            try:
-                handle = handle or make()
-                for request, choose in zip(task.requests, task.choosing, strict=True):
-                    if task.abandoned:
-                        return
-                    task.replies.append(_reply(request, handle(request, choose), self._longest))
-            except AdapterUnavailable as error:
-                task.unavailable = error
-            except _TooLong as error:
-                task.failure = ("flooded", str(error), "")
-            except (WrongQuestion, InvalidReply) as error:
-                task.failure = ("garbled", str(error), "")
-            except BaseException as error:  # noqa: BLE001  # the runner survives any exception of an implementation
-                detail = "".join(traceback.format_exception_only(error)).strip()
-                task.failure = ("crashed", f"raised {detail}", traceback.format_exc())
+    def do(self, task: _Task) -> None:
+        """Answers the requests, until one fails or the task is abandoned."""
+        try:
+            self._handle = self._handle or self._make()
+            for request, choose in zip(task.requests, task.choosing, strict=True):
+                if task.abandoned:
+                    return
+                task.replies.append(_reply(request, self._handle(request, choose), self._longest))
+        except AdapterUnavailable as error:
+            task.unavailable = error
+        except _TooLong as error:
+            task.failure = ("flooded", str(error), "")
+        except (WrongQuestion, InvalidReply) as error:
+            task.failure = ("garbled", str(error), "")
+        except BaseException as error:
+            if isinstance(error, KeyboardInterrupt) and not self.has_thread:
+                raise  # Ctrl-C is for the main thread
+            detail = "".join(traceback.format_exception_only(error)).strip()
+            task.failure = ("crashed", f"raised {detail}", traceback.format_exc())
+
+    def _run(self) -> None:
+        while (task := self.tasks.get()) is not None:
+            self.do(task)
+            if task.abandoned:
+                return
             task.done.put(None)
 
 

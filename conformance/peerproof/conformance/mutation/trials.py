@@ -43,6 +43,9 @@ SETTINGS: Final = Settings(most_restarts=10_000, strict=True, decisions="strict"
 #: It never waits for anything, so a mutant that takes too long is stopped by its CPU time.
 PATIENCE: Final = Timeouts(hello=0, op=0, bye=0)
 
+#: With a time limit, an implementation runs in a thread of its own, whose lines are followed.
+FOLLOWED: Final = Timeouts(hello=0, op=3600, bye=0)
+
 #: A mutant may use this multiple of the specification's CPU time, plus this many seconds.
 TIMES, MORE = 10, 5
 
@@ -203,7 +206,7 @@ class Bench:
             return Verdict(None, HUNG, len(numbers))
         return Verdict(None, SURVIVED, len(numbers))
 
-    def _results(self, cases: Sequence[Case], failures: int = 1) -> list[Result]:
+    def _results(self, cases: Sequence[Case], failures: int = 1, patience: Timeouts = PATIENCE) -> list[Result]:
         """Runs cases until this many vectors have failed, and returns the results."""
         results: list[Result] = []
 
@@ -211,7 +214,7 @@ class Bench:
             results.append(result)
             return STATUSES[result.status] and len(_vectors(one for one in results if STATUSES[one.status])) >= failures
 
-        adapter = InProcess(self._implementation, PATIENCE, self._version)
+        adapter = InProcess(self._implementation, patience, self._version)
         run(lambda: adapter, adapter, adapter.start(), cases, SETTINGS, report)
         return results
 
@@ -228,15 +231,15 @@ class Bench:
         for module in modules:  # also those that no case has needed yet
             import_module(module.name)
         sys.settrace(None)
-        threading.settrace(follow)  # an implementation runs in a thread of its own
-        adapter = InProcess(self._implementation, PATIENCE, self._version)
+        threading.settrace(follow)
+        adapter = InProcess(self._implementation, FOLLOWED, self._version)
         adapter.start()
         adapter.stop()
         imported = frozenset(seen)
         for number, case in enumerate(self.cases):
             seen.clear()
             begun = time.process_time()
-            (result,) = self._results([case])
+            (result,) = self._results([case], patience=FOLLOWED)
             seconds.append(time.process_time() - begun)
             if STATUSES[result.status]:
                 raise RuntimeError(f"the specification itself does not pass {case.id}")
