@@ -49,6 +49,9 @@ CASES = len(select_cases(suite(), protocol="peter"))
 IMPL = ("--peerproof", "py:mine:Adapter", *PROTOCOL)
 EXPECTED = ("--peerproof-known-failing", "known.txt")
 
+#: Plugins that take a third of a run of so few cases: one imports Hypothesis at the end, the other collects garbage ten times.
+WITHOUT = "-p no:hypothesispytest -p no:unraisableexception"
+
 #: Status of `peerproof run` -> outcome of pytest, as an element of JUnit XML; None if it passes.
 OUTCOMES = {
     "passed": None,
@@ -72,7 +75,8 @@ def folder(tmp_path: Path) -> Path:
 
 def ran(folder: Path, *arguments: str, code: int, module: str = "pytest") -> str:
     """What `pytest` prints, or another module; it ends with this code."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")} | {"COLUMNS": "200"}
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    environment |= {"COLUMNS": "200", "PYTEST_ADDOPTS": WITHOUT}
     command = [sys.executable, "-m", module, *arguments]
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=600)
     assert done.returncode == code, done.stdout + done.stderr
