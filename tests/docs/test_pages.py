@@ -207,6 +207,10 @@ def with_vectors_of_scuttlebutt(tree: Path, *left_out: str) -> dict[str, str]:
             (tree / "conformance" / entry.name).symlink_to(entry)
     own = "conformance/vectors/scuttlebutt"
     shutil.copytree(ROOT / own, tree / own, ignore=shutil.ignore_patterns(*left_out))
+    if sys.pycache_prefix:  # Python compiles by path, and would compile the package again
+        packages = [f"{sys.pycache_prefix}{folder}/conformance/peerproof" for folder in (ROOT, tree)]
+        Path(packages[1]).parent.mkdir(parents=True)
+        Path(packages[1]).symlink_to(packages[0])
     return {"PYTHONPATH": os.pathsep.join([str(tree / "conformance"), os.environ.get("PYTHONPATH", "")])}
 
 
