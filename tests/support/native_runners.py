@@ -23,6 +23,7 @@ from peerproof.conformance.bundles.bundle_file import bundle_text
 from peerproof.conformance.runner.cases import select_cases
 
 RUNNERS = ADAPTERS.parent / "runners"
+PROGRAMS = Path(__file__).parents[1] / "conformance/runners"  #: in Java, around the runner
 GO = 1, 21  #: the oldest Go with what the runner uses; `go.mod` has it too
 
 
@@ -163,21 +164,29 @@ def begin_java(folder: Path, protocol: str) -> Path:
 
 
 @cache
-def java_runner() -> str:
-    """The class path of the runner in Java, built once for all tests."""
+def _java_classes() -> str:
+    """The class path of the runner in Java, and of the programs of tests beside it, compiled once for all tests."""
 
     def build(folder: Path) -> None:
         done = maven(begin_java(folder / "mine", "scuttlebutt"), "-DskipTests", "package")
         assert done.returncode == 0, done.stdout
+        classes, libraries = folder / "mine/target/classes", folder / "mine/target/lib/*"
+        compiler = [require("javac"), "-J-XX:TieredStopAtLevel=1", "-cp", f"{classes}:{libraries}", "-d", str(classes)]
+        subprocess.run([*compiler, *map(str, PROGRAMS.glob("*.java"))], check=True)
 
     folder = made_once("java-runner", build) / "mine"
     return f"{folder}/target/classes:{folder}/target/lib/*"
 
 
+def java(program: str, *arguments: str | Path) -> list[str]:
+    """The command that runs a class of the runner, or a program of tests, in a Java that starts fast."""
+    quick = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
+    return [require("jdk"), *quick, "-cp", _java_classes(), program, *map(str, arguments)]
+
+
 def of_java(path: Path, *commands: Sequence[str | Path]) -> list[Verdicts]:
     """The verdicts of the runner in Java on programs behind the adapter protocol."""
-    quick = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]  # it runs for seconds only
-    command = [require("jdk"), *quick, "-cp", java_runner(), "peerproof.vectors.Verdicts", str(path)]
+    command = java("peerproof.vectors.Verdicts", path)
     programs = "".join(json.dumps(list(map(str, words))) + "\n" for words in commands)
     done = subprocess.run(command, input=programs, capture_output=True, text=True, check=False, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr

@@ -23,7 +23,7 @@ import pytest
 from tests.conformance.adapters.test_adapter_js import PORT
 from tests.conformance.adapters.test_adapter_rust import PORTS, TARGET, cargo
 from tests.reference.conftest import HARNESS, PATIENCE, NodeProcess, Pipe, adapter, launching, pipe_to
-from tests.support.native_runners import build_go, copy_go, java_runner, selected_bundle
+from tests.support.native_runners import build_go, copy_go, java, selected_bundle
 from tests.support.socket_runs import SLACK, ran, statuses
 from tests.support.tools import require
 
@@ -94,9 +94,7 @@ def start_of(language: str) -> list[str]:
     if language == "go":
         return [str(build_go(copy_go(folder), "./scuttlebutt/cmd")), "serve"]
     if language == "java":
-        program = Path(__file__).parents[1] / "runners/Proxy.java"
-        nothing = selected_bundle("scuttlebutt", folder, lambda _: False)
-        return [require("jdk"), "-cp", java_runner(), str(program), str(nothing), "udp", *HARNESS]
+        return java("Proxy", selected_bundle("scuttlebutt", folder, lambda _: False), "udp", *HARNESS)
     if language == "rust":
         cargo(PORTS, TARGET, "build", "--quiet")
         return [str(TARGET / "debug/scuttlebutt-adapter")]

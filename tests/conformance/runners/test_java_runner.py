@@ -17,7 +17,7 @@ from tests.conformance.adapters.test_adapter_swim_js import MISTAKES as OF_SWIM
 from tests.conformance.runners.test_native_runners import assert_agree
 from tests.support.catching import Mistakes, path_of
 from tests.support.javascript import copy_with
-from tests.support.native_runners import begin_java, bundle, java_runner, maven, of_java, of_python, of_reference, selected_bundle
+from tests.support.native_runners import begin_java, bundle, java, maven, of_java, of_python, of_reference, selected_bundle
 from tests.support.tools import require
 from tests.support.waiting import PATIENCE
 
@@ -165,8 +165,8 @@ none.json does not exist; write it with: peerproof vectors export --output FOLDE
 
 def in_java(program: str, folder: Path, *arguments: str | Path) -> str:
     """What a program beside this module prints, with the runner at hand."""
-    command = [require("jdk"), "-cp", java_runner(), Path(__file__).with_name(program), *arguments]
-    done = subprocess.run(list(map(str, command)), cwd=folder, capture_output=True, text=True, check=False, timeout=PATIENCE)
+    command = java(program, *arguments)
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -177,7 +177,7 @@ def test_what_the_runner_does_by_itself(tmp_path: Path) -> None:
     (tmp_path / "broken.json").write_text('{"format": 2}')
     path = selected_bundle("scuttlebutt", tmp_path, FEW.__contains__)
 
-    assert in_java("Claims.java", tmp_path, path, "known.txt", "broken.json") == SAID
+    assert in_java("Claims", tmp_path, path, "known.txt", "broken.json") == SAID
 
 
 def test_the_text_of_a_failure_says_what_happened(tmp_path: Path) -> None:
@@ -185,7 +185,7 @@ def test_the_text_of_a_failure_says_what_happened(tmp_path: Path) -> None:
     adapter = copy_with(tmp_path, "scuttlebutt-js", module, right, wrong) / "adapter.mjs"
     path = selected_bundle("scuttlebutt", tmp_path, f"scuttlebutt/{vector}".__eq__)
 
-    lines = in_java("Texts.java", tmp_path, path, require("node"), adapter).splitlines()
+    lines = in_java("Texts", tmp_path, path, require("node"), adapter).splitlines()
 
     assert lines[:3] == [
         f"scuttlebutt/{vector}",
@@ -215,7 +215,7 @@ def test_a_list_that_differs_only_in_its_order_is_named(case: str, entries: str,
     adapter = copy_with(tmp_path, "scuttlebutt-js", "codec.mjs", *turned) / "adapter.mjs"
     path = selected_bundle("scuttlebutt", tmp_path, f"scuttlebutt/{case}".__eq__)
 
-    lines = in_java("Texts.java", tmp_path, path, require("node"), adapter).splitlines()
+    lines = in_java("Texts", tmp_path, path, require("node"), adapter).splitlines()
 
     actual = next(at for at, line in enumerate(lines) if line.startswith("    actual "))
     assert lines[actual + 1] == f"    {entries}: the same items in another order"
@@ -225,8 +225,7 @@ def test_a_list_that_differs_only_in_its_order_is_named(case: str, entries: str,
 def test_it_serves_what_adapters_must(protocol: str, transport: str, tmp_path: Path) -> None:
     """With random choices, and over connections: `Proxy.java` serves the reference."""
     path = selected_bundle(protocol, tmp_path, lambda _: False)
-    program = Path(__file__).with_name("Proxy.java")
-    served = shlex.join(map(str, [require("jdk"), "-cp", java_runner(), program, path, transport, *HARNESS]))
+    served = shlex.join(java("Proxy", path, transport, *HARNESS))
     patience = ("--hello-timeout", "60", "--op-timeout", "60", "--bye-timeout", "10")
 
     assert main(["doctor", "--impl", served, *patience]) == 0
