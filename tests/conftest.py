@@ -54,6 +54,9 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in the background of
 #: Builds of Maven run for seconds: the second compiler of Java, and a garbage collector with threads, cost more than they bring.
 os.environ.setdefault("MAVEN_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -DargLine=-XX:TieredStopAtLevel=1")
 
+#: Copies of a program in Go lie in many folders: without their paths in what is compiled, it is compiled once.
+os.environ.setdefault("GOFLAGS", "-trimpath")
+
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collect_file() -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:

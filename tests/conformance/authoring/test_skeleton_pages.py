@@ -22,7 +22,7 @@ PROGRAMS: dict[str, tuple[str, ...]] = {
 }
 
 #: Nothing comes from a network, and `node --test` prints what it prints at a terminal.
-ENVIRONMENT = {"GOFLAGS": "-mod=mod", "GOPROXY": "off", "NODE_OPTIONS": "--test-reporter=spec"}
+ENVIRONMENT = {"GOFLAGS": "-mod=mod -trimpath", "GOPROXY": "off", "NODE_OPTIONS": "--test-reporter=spec"}
 
 
 @pytest.mark.slow

@@ -36,8 +36,10 @@ NEEDS = {"python": (), "go": ("go", "gofmt"), "js": ("node",), "java": ("javac",
 ENVIRONMENT = {
     **rust.ENVIRONMENT,
     "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-    "GOFLAGS": "-mod=mod",
+    "GOFLAGS": "-mod=mod -trimpath",
     "GOPROXY": "off",
+    "JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "PYTEST_ADDOPTS": "-p no:hypothesispytest -p no:unraisableexception",
 }
 
 
@@ -127,7 +129,7 @@ def test_several_protocols_have_one_adapter_and_one_run_of_the_tests(language: s
 @pytest.mark.parametrize("language", [name for name, language in LANGUAGES.items() if language.runner])
 def test_every_case_is_a_test_of_the_language(language: str, tmp_path: Path) -> None:
     """None fails at first. One that is not listed, one that passes though listed, and an entry for nothing do, by their names."""
-    folder = begun(language, "peter", tmp_path / "mine")
+    folder = begun(language, "peter", tmp_path / "mine", build=False)
     right = shell(LANGUAGES[language].test, folder)
 
     unlisted, passing = "peter/codec/subscribe-with-unknown-members", "peter/codec/reject-publish-with-a-number#rejects"
@@ -136,6 +138,7 @@ def test_every_case_is_a_test_of_the_language(language: str, tmp_path: Path) -> 
     (folder / "known-failing.txt").write_text("".join(f"{line}\n" for line in known))
     wrong = shell(LANGUAGES[language].test, folder)
 
+    require_maven_central(right.stdout)
     assert right.returncode == 0, right.stdout + right.stderr
     assert wrong.returncode != 0
     said = wrong.stdout + wrong.stderr
@@ -375,7 +378,7 @@ def test_it_is_clean_by_the_tools_of_its_language(language: str, tmp_path: Path)
 @pytest.mark.slow
 def test_in_go_a_wrong_node_shows_what_happened(tmp_path: Path) -> None:
     """Each test has the name of its case, and the text the clause, the first difference and the events that led to it."""
-    folder = begun("go", "scuttlebutt", tmp_path / "mine")
+    folder = begun("go", "scuttlebutt", tmp_path / "mine", build=False)
     typed(folder, "scuttlebutt/implementation.go", *CLAIMING["go"])
 
     done = shell("go test -run 'TestVectors/scuttlebutt/exchange/'", folder)
