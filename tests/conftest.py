@@ -65,8 +65,12 @@ def pytest_collect_file() -> Generator[None, list[pytest.Collector], list[pytest
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The fast tests first; what failed the last time comes before them, with --failed-first."""
-    items.sort(key=lambda item: item.get_closest_marker("slow") is not None)
+    """
+    The fast tests first; what failed the last time comes before them, with --failed-first.
+
+    Those that share a session of Spark stand together, so that few processes start one.
+    """
+    items.sort(key=lambda item: (item.get_closest_marker("slow") is not None, "spark" not in getattr(item, "fixturenames", ())))
 
 
 def pytest_collection_finish() -> None:
