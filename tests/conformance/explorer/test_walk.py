@@ -174,14 +174,14 @@ def test_a_state_that_is_described_is_found_by_a_shortest_way() -> None:
     """Of any node, or of the named one; no state has a value that no node ever has."""
     walk = Walk("swim", "small-suspicion")
 
-    path = walk.way_to_state("table[2].status", "suspicious", "n:1")
+    path = walk.way_to_state("table[2].status", "suspicious", "node 1")
 
     assert path is not None
     views = [walk.view(path[:-1]), walk.view(path)]
     seen = [{field["name"]: field["value"] for field in view["nodes"][0]["fields"]} for view in views]
     assert [fields["table[2].status"] for fields in seen] == ["normal", "suspicious"]
     assert walk.way_to_state("table[2].status", "suspicious") == path
-    assert walk.way_to_state("table[2].status", "suspicious", "n:2") is None
+    assert walk.way_to_state("table[2].status", "suspicious", "node 2") is None
     assert walk.way_to_state("table[2].status", "asleep") is None
 
 
@@ -193,12 +193,12 @@ def test_the_whole_model_has_the_worlds_and_moves_of_the_walk() -> None:
 
     while waiting:
         world = waiting.popleft()
-        moves, places = walk.moves(world), walk.system.places
+        moves = walk.moves(world)
         for move in moves.values():
             if move.target not in worlds:
                 worlds[move.target] = len(worlds)
                 waiting.append(move.target)
-        wanted = {name: (move.kind, str(places[move.place]), move.event, worlds[move.target]) for name, move in moves.items()}
+        wanted = {name: (move.kind, walk.names[move.place], move.event, worlds[move.target]) for name, move in moves.items()}
         found = {
             name: (data["kinds"][kind], data["nodes"][node], data["events"][event], target)
             for name, kind, node, _, event, _, target in data["moves"][worlds[world]]
