@@ -188,7 +188,9 @@ def test_of_equal_messages_in_an_ordered_network_the_one_that_was_sent_first_arr
 
     happenings = of_path(*walked(constants, "Command", "Command", "Command", "Receive", of=PeterModel)).happenings
 
-    assert [each for each in happenings if isinstance(each, Arrow)] == [Arrow("node 1", "node 2", "4. subscribe 1 0 0 (sent in 1)")]
+    assert [each for each in happenings if isinstance(each, Arrow)] == [
+        Arrow("node 1", "node 2", "4. subscribe 1 0 0 (sent in 1)")
+    ]
     assert [each.label for each in happenings[-3:]] == [
         "still under way to node 2, sent in 2: unsubscribe 1 0 0",
         "still under way to node 2, sent in 3: subscribe 1 0 0",
@@ -233,7 +235,7 @@ def test_model_may_say_in_its_own_way_what_messages_hold_and_what_is_new() -> No
         "n1  .     ticks n1@1, /1 = 1 [n1@1] tock 1",
         "n1 -> n2  2. update: /1 = 1 [n1@1] tock 1",
         "n2  .     ticks n1@1, /1 = 1 [n1@1] tock 1",
-        "n1  .     3. Command: delete 1 0",
+        "n1  .     3. Command: delete /1",
         "n1  .     ticks n1@2, /1 = Null [n1@2] tock 2, superseded n1@1",
         "n1  .     still under way to n2, sent in 3: update: /1 = Null [n1@2] tock 2",
     ]

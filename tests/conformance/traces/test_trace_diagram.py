@@ -192,7 +192,7 @@ def arrows(*files: Path) -> Iterator[Arrow]:
             reader.read(path.name, file, share=len(files))
     for each in trace_graph(reader, Excerpt(most=10_000)).happenings:
         if isinstance(each, Arrow):
-            yield each._replace(label=re.sub(r"^\d+ ms: | \(.*\)$", "", each.label))
+            yield each._replace(label=re.sub(r"^\d+ ms: | \([^()]*\)$", "", each.label))
 
 
 def test_every_datagram_of_a_simulated_run_is_an_arrow(tmp_path: Path, capsys: Capture) -> None:

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from peerproof.conformance.clauses.catalogue import protocols, specification
+from peerproof.conformance.diagrams.compact import Renderer, render_whole, select_renderer
 from peerproof.conformance.diagrams.labels import visible, window_texts
 from peerproof.conformance.diagrams.message_graph import Excerpt, Note
+from peerproof.conformance.diagrams.names import names_in_trace
 from peerproof.conformance.explorer.fields import Fields, fields_of_state
-from peerproof.conformance.explorer.names import names_in_trace
 from peerproof.conformance.explorer.recorded_run import DOWN, RESTART, START, Moment, Problem, Run
 from peerproof.conformance.traces.event_text import event_text
 from peerproof.conformance.traces.fair_replay import FairReplay
@@ -113,6 +114,7 @@ def run_of_reader(
             while unseen:
                 shown.add_state(*unseen.popitem())
 
+    render = select_renderer(protocol)
     ends = _ends(lines, is_whole=not reader.cut)
     wrong = earlier.wrong
     for done, (line, at, drawn, _) in enumerate(lines):
@@ -123,9 +125,10 @@ def run_of_reader(
         course = replay.nodes[line.run, line.node].course
         problem = _problem(protocol, divergence, is_first=is_first) if divergence else None
         wrong += problem is not None
-        what = RESTART if life == RESTART else _what(line)
+        what, exact = (RESTART, "") if life == RESTART else (_what(line, render), _what(line))
         entries = (Note(line.node, RESTART), *drawn[1:]) if life == RESTART else drawn
-        show(Moment(at, line.node, what, entries, problem=problem, life=life), partial(_fields, spec, _state(course)))
+        moment = Moment(at, line.node, what, entries, problem=problem, life=life, exact=exact)
+        show(moment, partial(_fields, spec, _state(course)))
         if done in ends:
             show(Moment(at, line.node, ends[done], (Note(line.node, ends[done]),), life=DOWN), lambda: DOWN_FIELDS)
     shown.verdict = f"{wrong} {'difference' if wrong == 1 else 'differences'}" if wrong else "accepted"
@@ -168,9 +171,9 @@ def _fields(spec: Specification, state: Any) -> Fields:
     return UNKNOWN if state is None else fields_of_state(spec, state)
 
 
-def _what(line: Line) -> str:
+def _what(line: Line, render: Renderer = render_whole) -> str:
     try:
-        return event_text(line)
+        return event_text(line, render)
     except (AttributeError, TypeError):  # the divergence is that these are not the arguments of an event
         return visible(line.kind)
 

@@ -17,8 +17,8 @@ from peerproof.conformance.adapter.messages import Hello
 from peerproof.conformance.clauses.catalogue import specification
 from peerproof.conformance.diagrams.labels import plain_text
 from peerproof.conformance.diagrams.message_graph import Arrow, Note
+from peerproof.conformance.diagrams.names import names_in_vector
 from peerproof.conformance.explorer.fields import fields_of_plain
-from peerproof.conformance.explorer.names import names_in_vector
 from peerproof.conformance.explorer.recorded_run import BESIDE, Moment, Problem, Run
 from peerproof.conformance.report.failure_diagram import find_wrong
 from peerproof.conformance.report.failure_text import brief_sides, demanding, draw_part, failure_meaning, to_paste

@@ -22,8 +22,10 @@ from functools import cached_property
 from heapq import heappop, heappush
 from typing import BinaryIO, Final, NamedTuple
 
-from peerproof.conformance.diagrams.labels import id_shortener, message_text
+from peerproof.conformance.diagrams.compact import Renderer, select_renderer
+from peerproof.conformance.diagrams.labels import id_shortener
 from peerproof.conformance.diagrams.message_graph import Arrow, Excerpt, MessageGraph, Note, Timed
+from peerproof.conformance.diagrams.names import names_in_trace, rename
 from peerproof.conformance.suite.source import STANDARD_INPUT, open_source
 from peerproof.conformance.traces.event_text import SINCE_1970
 from peerproof.conformance.traces.steps import senders_of
@@ -316,13 +318,19 @@ def _read(reader: Reader, names: Sequence[str]) -> Reader:
     return reader
 
 
-def trace_graph(reader: Reader, excerpt: Excerpt) -> MessageGraph:
-    """Draws the lines that were read: nodes in the order of their names, long ids cut to their first digits. Raises NoTrace."""
-    drawing = _Drawing(reader.recording(), reader.origin, excerpt, is_whole=not reader.cut)
+def trace_graph(reader: Reader, excerpt: Excerpt, *, is_full: bool = False) -> MessageGraph:
+    """
+    Draws the lines that were read: nodes in the order of their names, messages in their compact form unless `is_full`.
+
+    The id of a node is replaced by its name, another long id is cut to its first digits. Raises NoTrace.
+    """
+    drawing = _drawing(reader, excerpt, is_full=is_full)
     graph = excerpt.graph(drawing.entries())
+    names = {} if is_full else names_in_trace([line for _, line in reader.lines])
+    graph = graph.relabel(lambda label: rename(label, names))
     shorten = id_shortener((each.label for each in graph.happenings), graph.participants)
     nodes = sorted(graph.participants, key=lambda name: [part.zfill(20) for part in re.split(r"(\d+)", name)])
-    return MessageGraph(tuple(nodes), tuple(each._replace(label=shorten(each.label)) for each in graph.happenings))
+    return MessageGraph(tuple(nodes), graph.relabel(shorten).happenings)
 
 
 class Drawn(NamedTuple):
@@ -336,7 +344,7 @@ class Drawn(NamedTuple):
 
 def drawn_lines(reader: Reader) -> Iterator[Drawn]:
     """Yields the lines that were read, in the order in which they are drawn. Raises NoTrace."""
-    drawing = _Drawing(reader.recording(), reader.origin, Excerpt(), is_whole=not reader.cut)
+    drawing = _drawing(reader, Excerpt(), is_full=False)
     before: int | None = None
     for place in drawing.record.order():
         line = drawing.record.lines[place].line
@@ -346,12 +354,19 @@ def drawn_lines(reader: Reader) -> Iterator[Drawn]:
         before = place
 
 
+def _drawing(reader: Reader, excerpt: Excerpt, *, is_full: bool) -> _Drawing:
+    record = reader.recording()
+    render = select_renderer(record.lines[0].line.protocol, is_full=is_full)
+    return _Drawing(record, reader.origin, excerpt, not reader.cut, render)
+
+
 @dataclass
 class _Drawing:
     record: Recording
     origin: int
     excerpt: Excerpt
     is_whole: bool
+    render: Renderer
 
     @cached_property
     def _receipts(self) -> dict[Sending, int]:
@@ -387,7 +402,7 @@ class _Drawing:
             for effect, to, message in sendings(line):
                 sending = Sending(place, effect)
                 if self._is_under_way(sending, to):
-                    note = Note(line.node, f"still under way to {_name(to)}, sent at {at} ms: {message_text(message)}")
+                    note = Note(line.node, f"still under way to {_name(to)}, sent at {at} ms: {self.render('recv', message)}")
                     under_way[sending] = at, note
         for _, note in under_way.values():
             yield Timed(end, note)
@@ -408,14 +423,14 @@ class _Drawing:
         match line.kind:
             case "recv":
                 yield Arrow(
-                    self.record.peers.get(place, ""), line.node, at + message_text(line.args) + self._remark(place, before)
+                    self.record.peers.get(place, ""), line.node, at + self.render("recv", line.args) + self._remark(place, before)
                 )
             case "start":
                 yield Note(line.node, f"{at}start")
             case "sent":
-                yield from _outcome(line, at)
+                yield from self._outcome(line, at)
             case kind:
-                yield Note(line.node, f"{at}{'timer ' if kind == 'timer' else ''}{message_text(line.args)}")
+                yield Note(line.node, f"{at}{'timer ' if kind == 'timer' else ''}{self.render(kind, line.args)}")
         if line.refused is not None:
             yield Note(line.node, f"refused: {line.refused}")
         for number, effect in enumerate(line.effects):
@@ -424,25 +439,24 @@ class _Drawing:
     def _effect(self, sending: Sending, line: Line, effect: Plain) -> Iterator[Arrow | Note]:
         match effect:
             case {"notify": notice}:
-                yield Note(line.node, f"tells {message_text(notice)}")
+                yield Note(line.node, f"tells {self.render('notify', notice)}")
             case {"send": {"to": str(to), "message": message}} if sending not in self._receipts:
                 if to not in self._last:
-                    yield Arrow(line.node, _name(to), message_text(message))
+                    yield Arrow(line.node, _name(to), self.render("recv", message))
                 elif self._is_lost(sending, to):
-                    yield Arrow(line.node, to, message_text(message), lost=True)
+                    yield Arrow(line.node, to, self.render("recv", message), lost=True)
+
+    def _outcome(self, line: Line, at: str) -> Iterator[Note]:
+        """Yields a note if a message over a connection did not arrive; the drawing shows the arrivals anyway."""
+        match line.args:
+            case {"took": None, "message": message}:
+                yield Note(line.node, f"{at}did not arrive at {line.peer}: {self.render('recv', message)}")
 
     def _remark(self, place: int, before: int | None) -> str:
         sending = self.record.sent_by.get(place)
         remarks = ["once more"] if place in self.record.again else []
         remarks += [f"sent at {self.at(sending.place)} ms"] if sending is not None and sending.place != before else []
         return f" ({', '.join(remarks)})" if remarks else ""
-
-
-def _outcome(line: Line, at: str) -> Iterator[Note]:
-    """Yields a note if a message over a connection did not arrive; the drawing shows the arrivals anyway."""
-    match line.args:
-        case {"took": None, "message": message}:
-            yield Note(line.node, f"{at}did not arrive at {line.peer}: {message_text(message)}")
 
 
 def _name(to: str) -> str:

@@ -8,7 +8,7 @@ import { TimeLine } from "./time_line.js";
 /** @typedef {import("./graph.js").Part} Part */
 /** @typedef {import("./model_view.js").Problem} Problem */
 /** @typedef {{at: number | null, node: string, what: string, parts: Part[], more?: number, instead?: Part[], problem?: Problem,
- *   life?: string}} Moment life: "start", "restart" or "down", if the node begins, begins again or ends with it */
+ *   exact?: string, life?: string}} Moment exact: the whole text of `what`; life: "start", "restart" or "down", if the node begins, begins again or ends with it */
 /** @typedef {{protocol: string, title: string, about: string, clauses: [string, string][], verdict: string, commands: [string, string][],
  *   nodes: string[], names: [string, string][], cards: string[], moments: Moment[]}} Run */
 /** @typedef {{moment: Moment | null, nodes: {name: string, fields: import("./model_view.js").Field[]}[]}} Seen */
@@ -70,7 +70,7 @@ export function renderMoment(run, at, seen, go, again) {
   inputOf("moment").value = String(at);
   inputOf("moment").setAttribute("aria-valuetext", `step ${at + 1} of ${run.moments.length}`);
   const where = moment ? `Step ${at + 1} of ${run.moments.length}${moment.at === null ? "" : `, ${timeOf(moment)}`}. ` : "";
-  say(moment ? `${where}${moment.problem ? "✗ " : ""}${moment.node ? `${moment.node}: ` : ""}${shorten(readable(moment.what), 600)}` : "The beginning.");
+  say(moment ? `${where}${moment.problem ? "✗ " : ""}${moment.node ? `${moment.node}: ` : ""}${shorten(readable(moment.what, moment.exact), 600)}` : "The beginning.");
 
   const problem = moment?.problem;
   element("problem").hidden = !problem;
@@ -88,7 +88,7 @@ export function renderMoment(run, at, seen, go, again) {
     const number = first + index;
     const text = `${timeOf(one)}${one.problem ? " ✗" : ""}${one.node ? ` ${one.node}:` : ""} ${shorten(readable(one.what), 160)}`;
     return make("li", { value: String(number + 1), class: one.problem ? "broken" : "" },
-      button(text, () => go(number), { class: "step", title: one.what, ...(number === at ? { "aria-current": "step" } : {}) }));
+      button(text, () => go(number), { class: "step", title: one.exact ?? one.what, ...(number === at ? { "aria-current": "step" } : {}) }));
   }));
 }
 
