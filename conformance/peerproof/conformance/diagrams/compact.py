@@ -99,15 +99,24 @@ def _part(form: Form, value: Plain) -> str:
         case Tagged():
             return f"({compact_text(form, value)})"
     match value:
-        case {"elements": [*elements], "cut": cut}:
-            return f"[{' '.join([*map(_change_text, elements), *(['…'] if cut else [])])}]"
+        case {"elements": [*_], "cut": _}:
+            return chain_text(value)
         case {"node": _, "tick": _}:
             return _change_text(value)
     return plain_text(value)
 
 
+def chain_text(chain: Mapping[str, Any]) -> str:
+    """
+    Renders a chain in the notation of DistKV's specification.
+
+    >>> chain_text({"elements": [{"node": "n3", "tick": "1"}, {"node": "n2", "tick": "1"}], "cut": True})
+    '[n3@1 n2@1 …]'
+    """
+    return f"[{' '.join([*map(_change_text, chain['elements']), *(['…'] if chain['cut'] else [])])}]"
+
+
 def _change_text(element: Mapping[str, Any]) -> str:
-    """Renders an element of a chain in the notation of DistKV's specification."""
     tick = element["tick"]
     return plain_text(element["node"]) if tick is None else f"{element['node']}@{plain_text(tick)}"
 

@@ -15,10 +15,11 @@ from typing import Any, Final
 from peerproof.conformance.adapter.adapter import Adapter, AdapterError
 from peerproof.conformance.adapter.messages import Hello
 from peerproof.conformance.clauses.catalogue import specification
+from peerproof.conformance.diagrams.compact import Renderer, render_whole, select_renderer
 from peerproof.conformance.diagrams.labels import plain_text
 from peerproof.conformance.diagrams.message_graph import Arrow, Note
 from peerproof.conformance.diagrams.names import names_in_vector
-from peerproof.conformance.explorer.fields import fields_of_plain
+from peerproof.conformance.explorer.fields import fields_of_tables
 from peerproof.conformance.explorer.recorded_run import BESIDE, Moment, Problem, Run
 from peerproof.conformance.report.failure_diagram import find_wrong
 from peerproof.conformance.report.failure_text import brief_sides, demanding, draw_part, failure_meaning, to_paste
@@ -218,16 +219,19 @@ class _Watched(Script):
         return places
 
     def _mark(self, wrong: Sequence[int]) -> None:
-        """Marks parts of the story as wrong in the moments that show them."""
+        """Marks parts of the story as wrong in the moments that show them, and shows these whole."""
         for place in wrong:
             number, part = self._shown.get(place, (-1, -1))
             if number >= 0:
                 moment = self._run.moments[number]
-                self._run.moments[number] = replace(moment, parts=mark(moment.parts, [part]))
+                (whole,) = actual_parts([self.trial.story[place]], self.trial.vector.protocol)
+                parts = (*moment.parts[:part], whole, *moment.parts[part + 1 :])
+                self._run.moments[number] = replace(moment, parts=mark(parts, [part]))
 
     def _add(self, where: str, problem: Problem | None, instead: tuple[Arrow | Note, ...], came: Sequence[str]) -> None:
         vector, step = self.trial.vector, self._steps.get(where, {})
-        parts = actual_parts(self.trial.story[self.seen :], vector.protocol)
+        render = select_renderer(vector.protocol, is_full=problem is not None)  # a difference may be in what is left out
+        parts = actual_parts(self.trial.story[self.seen :], vector.protocol, render)
         self._shown.update({self.seen + part: (len(self._run.moments), part) for part in range(len(parts))})
         self.seen = len(self.trial.story)
         words = [part.label.partition(" ms: ")[2] or part.label for part in of_step(vector, step)]
@@ -254,7 +258,7 @@ class _Watched(Script):
             value: Plain = yield from self.stage.query(actor, query)
         except (Failure, Unsupported) as problem:
             return {f"({query} cannot be asked: {problem})": ""}
-        return fields_of_plain(value if query == _STATE else {query: value})
+        return fields_of_tables(value if query == _STATE else {query: value})
 
 
 def _configurations(body: Mapping[str, Any]) -> Iterator[str]:
@@ -285,9 +289,11 @@ def problem_of(result: Result) -> Problem:
     return Problem(what, where, expected, actual, (*result.clauses,), result.status)
 
 
-def actual_parts(parts: Sequence[TrialArrow | TrialEvent], protocol: str) -> tuple[Arrow | Note, ...]:
+def actual_parts(
+    parts: Sequence[TrialArrow | TrialEvent], protocol: str, render: Renderer = render_whole
+) -> tuple[Arrow | Note, ...]:
     """Returns a part of a story as a graph shows it, without times."""
-    return tuple(draw_part(part._replace(at=None), protocol, digits=False) for part in parts)
+    return tuple(draw_part(part._replace(at=None), protocol, digits=False, render=render) for part in parts)
 
 
 def expected_parts(result: Result) -> tuple[Arrow | Note, ...]:

@@ -82,13 +82,13 @@ function findAnswer(view) {
   return { step, cause, isArrival, shown: isArrival && !hasArrived ? null : step + Number(hasArrived) };
 }
 
-const titleOf = (/** @type {string} */ name) => name.charAt(0).toUpperCase() + name.slice(1);
+const capitalize = (/** @type {string} */ name) => name.charAt(0).toUpperCase() + name.slice(1);
 
 /** The card of a node; of one that is down, what it knew before is folded.
  * @param {View["nodes"][number]} node @param {HTMLElement} actions */
 function cardOf(node, actions) {
   const isDown = node.fields.some((field) => field.name === "up" && field.value === "False");
-  const card = nodeCard(node, titleOf(node.name), null, ...(isDown ? [make("p", { class: "down" }, "(the node is down)")] : []), actions);
+  const card = nodeCard(node, capitalize(node.name), null, ...(isDown ? [make("p", { class: "down" }, "(the node is down)")] : []), actions);
   if (!isDown) return card;
   card.classList.add("is-down");
   const table = /** @type {HTMLElement} */ (card.querySelector("table"));

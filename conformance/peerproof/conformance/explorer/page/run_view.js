@@ -78,7 +78,7 @@ export function renderMoment(run, at, seen, go, again) {
     make("h3", {}, readable(`✗ ${problem.what}`)), sides(problem),
     ...(problem.clauses.length ? [make("p", {}, `Clauses: ${problem.clauses.join(", ")}`)] : [])] : []));
 
-  element("cards").replaceChildren(...seen.nodes.map((node) => nodeCard(node, node.name, specified(seen, node.name))));
+  element("cards").replaceChildren(...seen.nodes.map((node) => nodeCard(node, titleOf(run, node.name), specified(seen, node.name))));
   const rows = momentRows(run, at, moment);
   const names = run.nodes.filter((name) => rows.some((row) => namesOf(row.part).includes(name)));
   element("run-graph").replaceChildren(...(rows.length ? [drawGraph(names, rows, "Message graph of the last steps; the list below has them too", go, element("run-graph").clientWidth)] : []));
@@ -112,6 +112,12 @@ function momentRows(run, at, moment) {
     }
   }
   return rows.slice(-60);
+}
+
+/** The name of a node, and the beginning of the id for which it stands in messages and tables. @param {Run} run @param {string} name */
+function titleOf(run, name) {
+  const known = run.names.find(([, each]) => each === name);
+  return known ? `${name} (${known[0].slice(0, 8)}…)` : name;
 }
 
 /** What the specification knows in place of a node; null if it does not play it too. @param {Seen} seen @param {string} name */
