@@ -142,6 +142,28 @@ def test_an_arrival_by_chance_is_the_one_that_the_question_asks_for() -> None:
     assert "departed = {}" in json.dumps(walk.view(path)["steps"][-1])
 
 
+@pytest.mark.parametrize(
+    ("model", "name", "about"),
+    [
+        ("small-churn", "GoneStaysAway", "Does a node that has gone stay out of the tables if departed nodes are remembered?"),
+        ("small-churn", "AtMostOneOwner", "Has a key at most one owner?"),
+        ("small-churn", "NeverForwarded", "Can a join be forwarded?"),
+        (
+            "WX-01-two-owners",
+            "AtMostOneOwner",
+            "Has a key at most one owner? No: the old owner has not heard of the new one yet.",
+        ),
+    ],
+)
+def test_a_question_has_no_answer_and_no_premise_of_another_model(model: str, name: str, about: str) -> None:
+    assert {reach.name: reach.about for reach in Walk("wendy", model).reaches()}[name] == about
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_every_question_has_a_text(protocol: str) -> None:
+    assert all(len(reach.about) > 5 for reach in Walk(protocol, next(iter(explorable(protocol)))).reaches())
+
+
 def test_what_cannot_happen_has_no_way() -> None:
     walk = Walk("scuttlebutt", "tiny")
     reachable = {reach.name for reach in walk.reaches()}

@@ -234,13 +234,13 @@ class _Watched(Script):
         parts = actual_parts(self.trial.story[self.seen :], vector.protocol, render)
         self._shown.update({self.seen + part: (len(self._run.moments), part) for part in range(len(parts))})
         self.seen = len(self.trial.story)
-        words = [part.label.partition(" ms: ")[2] or part.label for part in of_step(vector, step)]
-        what = f"{CHECK}{'; '.join(words)}" if not step.keys().isdisjoint(JUDGING) else "; ".join(words) or where
+        check = "" if step.keys().isdisjoint(JUDGING) else CHECK
+        what, exact = (f"{check}{_words(of_step(vector, step, is_full=is_full))}" or where for is_full in (False, True))
         if problem and what.startswith(CHECK):
-            what = words_of_check(what, problem, instead, came)
+            what, exact = words_of_check(exact, problem, instead, came), ""
         about = step.get("send", step.get("call", step.get("observe", step.get("told", {}))))
         node = about.get("to", about.get("node", "")) if isinstance(about, Mapping) else ""
-        self._run.moments.append(Moment(self.stage.now, str(node), what, parts, instead, problem))
+        self._run.moments.append(Moment(self.stage.now, str(node), what, parts, instead, problem, exact))
 
     def _look(self, moment: int) -> Asking:
         """Asks each node that runs for its state."""
@@ -259,6 +259,10 @@ class _Watched(Script):
         except (Failure, Unsupported) as problem:
             return {f"({query} cannot be asked: {problem})": ""}
         return fields_of_tables(value if query == _STATE else {query: value})
+
+
+def _words(parts: Sequence[Arrow | Note]) -> str:
+    return "; ".join(part.label.partition(" ms: ")[2] or part.label for part in parts)
 
 
 def _configurations(body: Mapping[str, Any]) -> Iterator[str]:

@@ -180,12 +180,31 @@ class Walk:
         """Returns what the models of this configuration ask to be reachable, or to be violated."""
         known = counterexamples.questions_of(self.protocol).QUESTIONS
         if self._asked and isinstance(self._graph, Monitored):
-            return [self._reach(name, self.about) for name in self._asked.invariants if name in known]
+            return [self._reach(name) for name in self._asked.invariants if name in known]
         variants = counterexamples.variants_of(self.protocol).BEHAVIOURS
-        of = {one.violated: one.question for one in self._models if one.violated in known and not variants.get(one.behaviour)}
-        return [self._reach(name, about) for name, about in of.items() if name is not None]
+        names = dict.fromkeys(one.violated for one in self._models if one.violated and not variants.get(one.behaviour))
+        return [self._reach(name) for name in names if name in known]
 
-    def _reach(self, name: str, about: str) -> Reach:
+    def _about(self, name: str) -> str:
+        """
+        Returns the text of a question, without the answer and the premise of a model that is not this one.
+
+        It is that of a model that asks only this of the specification as it is, preferably one that fails; the property's if that
+        has a condition; that of a variant, up to its condition, if there is neither.
+        """
+        if self._asked and self._asked.invariants == (name,):
+            return self.about
+        behaviours = counterexamples.variants_of(self.protocol).BEHAVIOURS
+        asking = sorted((one for one in self._models if one.invariants == (name,)), key=lambda one: one.violated != name)
+        plain = [one for one in asking if not one.replace and one.behaviour in behaviours and not behaviours[one.behaviour]]
+        own: list[str] = [known.about for known in self._specification.PROPERTIES if known.name == name]
+        question = (plain or asking)[0].question.partition("?")[0]
+        if own and " if " in question:
+            return own[0]
+        return f"{question if plain else question.partition(' if ')[0].rstrip(',')}?"
+
+    def _reach(self, name: str) -> Reach:
+        about = self._about(name)
         showing = tuple(one.name for one in self._models if one.violated == name and one.name in self._explorable)
         return Reach(name, about, name in self._possible, showing)
 

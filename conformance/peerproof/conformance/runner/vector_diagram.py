@@ -53,9 +53,9 @@ def of_expectation(vector: Vector, expect: Mapping[str, Any]) -> tuple[Arrow | N
     return tuple(_Graph(vector).expectation(expect))
 
 
-def of_step(vector: Vector, step: Mapping[str, Any]) -> tuple[Arrow | Note, ...]:
-    """Returns one step of a vector, its input or its expectation, with messages in their compact form."""
-    return tuple(_Graph(vector, is_full=False).step(step))
+def of_step(vector: Vector, step: Mapping[str, Any], *, is_full: bool = False) -> tuple[Arrow | Note, ...]:
+    """Returns one step of a vector: its input, or its expectation."""
+    return tuple(_Graph(vector, is_full=is_full).step(step))
 
 
 class _Graph:
