@@ -21,7 +21,7 @@ from peerproof.conformance.traces.fair_replay import FairReplay
 from peerproof.conformance.traces.file_check import NoTrace, log_fault
 from peerproof.conformance.traces.findings import divergence_text, step_clauses
 from peerproof.conformance.traces.other_readings import Difference, explanation_clauses, explanation_text
-from peerproof.conformance.traces.trace_diagram import MOST_LINES, Drawn, Reader, drawn_lines, read_traces, sendings
+from peerproof.conformance.traces.trace_diagram import MOST_LINES, Reader, drawn_lines, read_traces
 from peerproof.spec.core import Specification
 from peerproof.spec.traces.trace import Course, Divergence, Line
 
@@ -32,13 +32,6 @@ UNKNOWN: Final = {"(not known after a difference)": ""}
 
 #: The state of a node after its last line.
 DOWN_FIELDS: Final = {"(the node is down)": ""}
-
-#: What is said of a node after its last line: where it starts again later, and where others still send to it.
-STOPPED: Final = "crash or stop: the node starts again later"
-UNHEARD: Final = "crash or end of its log: no further line, though others still send to it"
-
-#: Messages to a node in a row that may be lost although it runs.
-LOST: Final = 1
 
 
 @dataclass
@@ -115,9 +108,8 @@ def run_of_reader(
                 shown.add_state(*unseen.popitem())
 
     render = select_renderer(protocol)
-    ends = _ends(lines, is_whole=not reader.cut)
     wrong = earlier.wrong
-    for done, (line, at, drawn, _) in enumerate(lines):
+    for done, (line, at, drawn, _, end) in enumerate(lines):
         progress(done, len(reader.lines))
         is_first = (line.run, line.node) not in replay.nodes
         life = "" if line.kind != "start" else START if is_first else RESTART
@@ -129,38 +121,12 @@ def run_of_reader(
         entries = (Note(line.node, RESTART), *drawn[1:]) if life == RESTART else drawn
         moment = Moment(at, line.node, what, entries, problem=problem, life=life, exact=exact)
         show(moment, partial(_fields, spec, _state(course)))
-        if done in ends:
-            show(Moment(at, line.node, ends[done], (Note(line.node, ends[done]),), life=DOWN), lambda: DOWN_FIELDS)
+        if end:
+            show(Moment(at, line.node, end, (Note(line.node, end),), life=DOWN), lambda: DOWN_FIELDS)
     shown.verdict = f"{wrong} {'difference' if wrong == 1 else 'differences'}" if wrong else "accepted"
     if hidden := wrong - sum(moment.problem is not None for moment in shown.moments):
         shown.about = f"not shown: {hidden} of {shown.verdict}"
     return shown
-
-
-def _ends(lines: Sequence[Drawn], *, is_whole: bool) -> dict[int, str]:
-    """
-    Returns the index of the last line of each node that stops, and what is known of that.
-
-    A node that starts again has stopped before. Of one without further lines it is likely if others send to it later, and so long
-    before the end that the messages would have arrived. Nothing is said of it if lines were left out.
-    """
-    last: dict[str, int] = {}
-    unheard: dict[str, list[int]] = {}  # the times of messages to a node since its last line
-    ends: dict[int, str] = {}
-    for place, (line, at, _, _) in enumerate(lines):
-        if line.kind == "start" and line.node in last:
-            ends[last[line.node]] = STOPPED
-        last[line.node] = place
-        unheard[line.node] = []
-        for _, to, _ in sendings(line):
-            if to in last and to != line.node:
-                unheard[to].append(at)
-    longest = max((drawn.at - drawn.sent_at for drawn in lines if drawn.sent_at is not None), default=0)
-    end = max(drawn.at for drawn in lines)
-    for node, times in unheard.items():
-        if is_whole and sum(at + longest < end for at in times) > LOST:
-            ends[last[node]] = UNHEARD
-    return ends
 
 
 def _state(course: Course) -> Any:

@@ -333,6 +333,17 @@ def trace_graph(reader: Reader, excerpt: Excerpt, *, is_full: bool = False) -> M
     return MessageGraph(tuple(nodes), graph.relabel(shorten).happenings)
 
 
+#: What is said of a node after its last line: where it starts again later, and where others still send to it.
+STOPPED: Final = "crash or stop: the node starts again later"
+UNHEARD: Final = "crash or end of its log: no further line, though others still send to it"
+
+#: The prefix of it in a diagram.
+CROSS: Final = "✕ "
+
+#: Messages to a node in a row that may be lost although it runs.
+MOST_LOST: Final = 1
+
+
 class Drawn(NamedTuple):
     """A line, its time in milliseconds since the beginning, and what is drawn of it, without the time."""
 
@@ -340,6 +351,7 @@ class Drawn(NamedTuple):
     at: int
     entries: tuple[Arrow | Note, ...]
     sent_at: int | None  #: of a message that is received, the time at which it was sent, if that is known
+    end: str  #: that the node stops after this line, in words; else empty
 
 
 def drawn_lines(reader: Reader) -> Iterator[Drawn]:
@@ -350,7 +362,8 @@ def drawn_lines(reader: Reader) -> Iterator[Drawn]:
         line = drawing.record.lines[place].line
         sending = drawing.record.sent_by.get(place)
         sent_at = None if sending is None else drawing.at(sending.place)
-        yield Drawn(line, drawing.at(place), tuple(drawing.entries_of(place, line, "", before)), sent_at)
+        entries = tuple(drawing.entries_of(place, line, "", before))
+        yield Drawn(line, drawing.at(place), entries, sent_at, drawing.ends.get(place, ""))
         before = place
 
 
@@ -385,6 +398,39 @@ class _Drawing:
             found[line.node] = max(self.record.t_us(place), found.get(line.node, 0))
         return found
 
+    @cached_property
+    def ends(self) -> Mapping[int, str]:
+        """
+        Index of the last line of each node that stops -> what is known of that.
+
+        A node that starts again has stopped before. Of one without further lines it is likely if others send to it later, and so
+        long before the end that the messages would have arrived. Nothing is said of it if lines were left out.
+        """
+        last: dict[str, int] = {}
+        unheard: dict[str, list[int]] = {}  # the times of messages to a node since its last line
+        found: dict[int, str] = {}
+        longest = end = 0
+        for place in self.record.order():
+            line, at = self.record.lines[place].line, self.at(place)
+            if line.kind == "start" and line.node in last:
+                found[last[line.node]] = STOPPED
+            last[line.node], unheard[line.node] = place, []
+            for _, to, _ in sendings(line):
+                if to in last and to != line.node:
+                    unheard[to].append(at)
+            if (sending := self.record.sent_by.get(place)) is not None:
+                longest = max(longest, at - self.at(sending.place))
+            end = max(end, at)
+        for node, times in unheard.items():
+            if self.is_whole and sum(at + longest < end for at in times) > MOST_LOST:
+                found[last[node]] = UNHEARD
+        return found
+
+    @cached_property
+    def _down(self) -> frozenset[str]:
+        """The nodes that stop and do not start again."""
+        return frozenset(self.record.lines[place].line.node for place, what in self.ends.items() if what == UNHEARD)
+
     def entries(self) -> Iterator[Timed]:
         under_way: dict[Sending, tuple[int, Note]] = {}
         before: int | None = None
@@ -398,6 +444,8 @@ class _Drawing:
                 under_way.pop(sending, None)
             for entry in self.entries_of(place, line, f"{at} ms: ", before):
                 yield Timed(at, entry)
+            if place in self.ends:
+                yield Timed(at, Note(line.node, f"{CROSS}{self.ends[place]}"))
             before = place
             for effect, to, message in sendings(line):
                 sending = Sending(place, effect)
@@ -416,7 +464,7 @@ class _Drawing:
         return sending in self._receipts or (to in self._last and not self._is_lost(sending, to))
 
     def _is_lost(self, sending: Sending, to: str) -> bool:
-        return self.is_whole and to in self._last and self._last[to] > self.record.t_us(sending.place)
+        return self.is_whole and to in self._last and (to in self._down or self._last[to] > self.record.t_us(sending.place))
 
     def entries_of(self, place: int, line: Line, at: str, before: int | None) -> Iterator[Arrow | Note]:
         """Yields what is drawn of a line; `at` goes before the first label, `before` is the line drawn before it."""
