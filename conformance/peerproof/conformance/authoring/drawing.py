@@ -13,7 +13,7 @@ from typing import Any, Final
 from peerproof.conformance.captures.pcap import is_capture
 from peerproof.conformance.captures.refusals import REASONS
 from peerproof.conformance.clauses.catalogue import protocols, specification
-from peerproof.conformance.diagrams.message_graph import Excerpt, MessageGraph
+from peerproof.conformance.diagrams.message_graph import Arrow, Excerpt, MessageGraph
 from peerproof.conformance.models import model_diagram
 from peerproof.conformance.models.counterexamples import Unlike
 from peerproof.conformance.runner.vector_diagram import of_vector
@@ -143,7 +143,10 @@ def draw_vector(vector: Vector, *, is_full: bool = False) -> Drawing:
     >>> draw_vector(find_vector(load(), "digest-request-of-one")).title.partition(":")[0]
     'scuttlebutt/codec/digest-request-of-one'
     """
-    return Drawing(of_vector(vector, is_full=is_full), f"{vector.id}: {vector.title}")
+    graph = of_vector(vector, is_full=is_full)
+    has_messages = any(isinstance(part, Arrow) for part in graph.happenings)
+    remark = f"commands and checks only; the messages of a run: peerproof vectors explore {vector.id}"
+    return Drawing(graph, f"{vector.id}: {vector.title}", () if has_messages else (remark,))
 
 
 def draw_vector_file(path: Path, name: str = "", *, is_full: bool = False) -> Drawing:
