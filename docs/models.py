@@ -25,7 +25,7 @@ from typing import Any
 from peerproof.conformance.clauses import catalogue
 from peerproof.conformance.models.counterexamples import draw_path, questions_of
 from peerproof.conformance.models.model_diagram import failing
-from peerproof.conformance.models.run_diagram import Happened, find_event
+from peerproof.conformance.models.run_diagram import Happened, ends, find_event, node_names
 from peerproof.conformance.proofs.proof import ANY_CLUSTER, select_proofs
 from peerproof.conformance.runner.vector_diagram import of_vector
 from peerproof.conformance.vectors.suite import load
@@ -195,11 +195,11 @@ def walked(system: System, steps: Iterable[str]) -> Iterator[Edge]:
 
 
 def called(system: System, edge: Edge, taken: Happened) -> str:
-    """A step as pages name it: `Quantum at n:1`, `n:1 to n:2` for an arrival, `n:1 to n:2 lost`, `n:1 to n:2 fails`."""
+    """A step as pages name it: `Quantum at node 1`, `node 1 to node 2` for an arrival, `node 1 to node 2 lost`, `… fails`."""
     if taken.message is None:
         assert taken.place is not None
-        return f"{edge.label} at {system.places[taken.place]}"
-    sender, to, _ = system.messages[taken.message]
+        return f"{edge.label} at {node_names(system)[taken.place]}"
+    sender, to = ends(system, taken.message)
     return f"{sender} to {to}{_ENDS.get(edge.label, '')}"
 
 

@@ -98,6 +98,12 @@ def test_more_than_mermaid_draws_is_told(tmp_path: Path, capsys: Capture) -> Non
 # Models and their counterexamples
 
 
+@pytest.mark.parametrize(("name", "is_named"), [("wendy/cluster/two-join-at-once", True), (ROUND, False)])
+def test_a_vector_without_messages_names_the_command_that_shows_them(name: str, is_named: bool, capsys: Capture) -> None:
+    assert main(["trace", "draw", name]) == 0
+    assert (f"peerproof vectors explore {name}" in capsys.readouterr().err) == is_named
+
+
 def test_a_model_that_fails_is_drawn(capsys: Capture) -> None:
     assert ended("DX-01-letter") == 0
 

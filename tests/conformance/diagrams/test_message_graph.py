@@ -95,12 +95,12 @@ def test_run_is_drawn_where_messages_arrive_with_what_they_change() -> None:
     graph = of_path(*walked(CONSTANTS, "Update", "Round", "Receive"))
 
     assert graph.text().splitlines() == [
-        "1  .    1. Update",
-        "1  .    store[1].version = 1, store[1].pairs = {(a, x, 1)}",
-        "2  .    2. Round",
-        "2 -> 1  3. digest_request [2 0]",
-        "1  .    store[2] = {version: 0, pairs: {}}",
-        "1  .    still under way to 2, sent in 3: delta []",
+        "node 1  .         1. Update",
+        "node 1  .         store[1].version = 1, store[1].pairs = {(a, x, 1)}",
+        "node 2  .         2. Round",
+        "node 2 -> node 1  3. digest_request [2 0]",
+        "node 1  .         store[2] = {version: 0, pairs: {}}",
+        "node 1  .         still under way to node 2, sent in 3: delta []",
     ]
 
 
@@ -112,10 +112,10 @@ def test_run_of_another_protocol_is_in_the_terms_of_its_model_without_what_is_no
 
     whole, reduced = of_path(system, path), of_path(system, path, ("own", "pinged", "unanswered", "queue", "payload", "misses"))
 
-    assert whole.happenings[1] == Note("n:2", "own = (0, 1), table[1].unanswered = (1), pinged = {1}")
-    assert whole.happenings[2] == reduced.happenings[1] == Arrow("n:2", "n:1", "2. ping [0, 1] [joining 2 0 1]")
+    assert whole.happenings[1] == Note("node 2", "own = (0, 1), table[1].unanswered = (1), pinged = {1}")
+    assert whole.happenings[2] == reduced.happenings[1] == Arrow("node 2", "node 1", "2. ping [0, 1] [joining 2 0 1]")
     assert reduced.happenings[2] == Note(
-        "n:1", "table[2] = {status: joining, incarnation: (0, 1), exchange: done, indirect: 0, asked: False}"
+        "node 1", "table[2] = {status: joining, incarnation: (0, 1), exchange: done, indirect: 0, asked: False}"
     )
 
 
@@ -132,8 +132,8 @@ def test_message_that_is_lost_or_comes_twice_or_late_says_so() -> None:
     lost = of_path(*walked(CONSTANTS, "Round", "Update", LOSE))
     again = of_path(*walked(twice, "Round", "ReceiveAgain"))
 
-    assert lost.happenings[-1] == Arrow("2", "1", "3. digest_request [2 0] (sent in 1)", lost=True)
-    assert again.happenings[1] == Arrow("2", "1", "2. digest_request [2 0] (once more)")
+    assert lost.happenings[-1] == Arrow("node 2", "node 1", "3. digest_request [2 0] (sent in 1)", lost=True)
+    assert again.happenings[1] == Arrow("node 2", "node 1", "2. digest_request [2 0] (once more)")
 
 
 #: Two nodes, of which one may crash, and the other may join it.
@@ -168,18 +168,18 @@ def test_message_over_a_connection_changes_both_ends_or_fails_at_its_sender() ->
     without = ("todo", "cache", "scores", "rt", "ns", "versions", "stored")
 
     assert of_path(system, [asked, arrived, answered], without).text().splitlines() == [
-        "n:3  .      1. Command: join 0",
-        "n:3  .      stage = joining, contact = (0)",
-        "n:3 -> n:1  2. join 2 2 [0, 0, 0] 0 []",
-        "n:3  .      contact = ()",
-        "n:1 -> n:3  3. state 0 0 [0, 0, 0] 0 [{}, ((), ()), (), True]",
-        "n:3  .      stage = waiting, ls = ((0), ())",
+        "node 2  .         1. Command: join through node 0",
+        "node 2  .         stage = joining, contact = (0)",
+        "node 2 -> node 0  2. join 2 2 [0, 0, 0] 0 []",
+        "node 2  .         contact = ()",
+        "node 0 -> node 2  3. state 0 0 [0, 0, 0] 0 [{}, ((), ()), (), True]",
+        "node 2  .         stage = waiting, ls = ((0), ())",
     ]
     late = next(Edge(*move) for move in system.moves(crashed.target) if move[1][1] != system.fresh[1])
     failed = next(Edge(*move) for move in system.moves(late.target) if move[0] == FAIL)
     assert of_path(system, [crashed, late, failed], without).text().splitlines()[-2:] == [
-        "n:3 -x n:1  3. join 2 2 [0, 0, 0] 0 []",
-        "n:3  .      stage = alone, contact = ()",
+        "node 2 -x node 0  3. join 2 2 [0, 0, 0] 0 []",
+        "node 2  .         stage = alone, contact = ()",
     ]
 
 
@@ -188,11 +188,13 @@ def test_of_equal_messages_in_an_ordered_network_the_one_that_was_sent_first_arr
 
     happenings = of_path(*walked(constants, "Command", "Command", "Command", "Receive", of=PeterModel)).happenings
 
-    assert [each for each in happenings if isinstance(each, Arrow)] == [Arrow("n:2", "n:3", "4. subscribe 1 0 0 (sent in 1)")]
+    assert [each for each in happenings if isinstance(each, Arrow)] == [
+        Arrow("node 1", "node 2", "4. subscribe 1 0 0 (sent in 1)")
+    ]
     assert [each.label for each in happenings[-3:]] == [
-        "still under way to n:3, sent in 2: unsubscribe 1 0 0",
-        "still under way to n:3, sent in 3: subscribe 1 0 0",
-        "still under way to n:4, sent in 4: subscribe 1 0 0",
+        "still under way to node 2, sent in 2: unsubscribe 1 0 0",
+        "still under way to node 2, sent in 3: subscribe 1 0 0",
+        "still under way to node 3, sent in 4: subscribe 1 0 0",
     ]
 
 
@@ -201,7 +203,7 @@ def test_restart_is_told_by_what_is_forgotten() -> None:
 
     graph = of_path(*walked(constants, "Round", "Receive", "Restart"))
 
-    assert graph.happenings[3:5] == (Note("1", "3. Restart"), Note("1", "store[2] is gone"))
+    assert graph.happenings[3:5] == (Note("node 1", "3. Restart"), Note("node 1", "store[2] is gone"))
 
 
 def test_step_of_another_graph_is_told_by_its_changes() -> None:
@@ -213,7 +215,7 @@ def test_step_of_another_graph_is_told_by_its_changes() -> None:
     graph = of_path(system, [Edge("Jump", far)])
 
     assert graph.happenings[0] == Note("", "1. Jump")
-    assert {part.node for part in graph.happenings if isinstance(part, Note)} >= {"1", "2"}
+    assert {part.node for part in graph.happenings if isinstance(part, Note)} >= {"node 1", "node 2"}
     assert any("sent to" in part.label for part in graph.happenings)
 
 
@@ -229,11 +231,11 @@ def test_model_may_say_in_its_own_way_what_messages_hold_and_what_is_new() -> No
     shown = of_path(system, path, without=("tock", "todo")).text().splitlines()
 
     assert shown == [
-        "n1  .     1. Command: set 1 1",
+        "n1  .     1. Command: set /1 = 1",
         "n1  .     ticks n1@1, /1 = 1 [n1@1] tock 1",
         "n1 -> n2  2. update: /1 = 1 [n1@1] tock 1",
         "n2  .     ticks n1@1, /1 = 1 [n1@1] tock 1",
-        "n1  .     3. Command: delete 1 0",
+        "n1  .     3. Command: delete /1",
         "n1  .     ticks n1@2, /1 = Null [n1@2] tock 2, superseded n1@1",
         "n1  .     still under way to n2, sent in 3: update: /1 = Null [n1@2] tock 2",
     ]

@@ -36,7 +36,7 @@ def test_the_specification_passes_every_path(protocol: str) -> None:
     for name in [*explorable(protocol)][::7]:
         walk = Walk(protocol, name)
         path = strolled(walk, name, 6)
-        for node in map(str, walk.system.places):
+        for node in walk.names:
             try:
                 verdicts[str(check_path(walk, path, node, create_reference)["verdict"])] += 1
             except (NothingSeen, OutOfTime) as error:
@@ -61,7 +61,7 @@ def test_a_wrong_implementation_differs_at_its_wrong_steps(model: str, divergenc
     found = []
     for seed in range(8):
         path = strolled(walk, seed, 9)
-        for node in map(str, walk.system.places):
+        for node in walk.names:
             with suppress(NothingSeen, OutOfTime):
                 check = check_path(walk, path, node, lambda: create_adapter(f"divergence:{divergence}"))
                 found += [check] if check["verdict"] == "failed" else []
@@ -93,16 +93,16 @@ def _crashes(walk: Walk, path: list[str]) -> bool:
 
 def _as_first(walk: Walk, path: list[str]) -> dict[str, Any]:
     """What an implementation that fails at a peer without a record does as the first node."""
-    node = str(walk.system.places[0])
+    node = walk.names[0]
     return check_path(walk, path, node, lambda: create_adapter("divergence:BD-16"))
 
 
 def test_a_path_is_kept_as_a_vector_that_the_suite_reads(tmp_path: Path) -> None:
     walk = Walk("swim", "small-suspicion")
-    path = walk.way_to_state("table[2].status", "suspicious", "n:1")
+    path = walk.way_to_state("table[2].status", "suspicious", "node 1")
     assert path is not None
 
-    vector, text = path_vector(walk, path, "n:1")
+    vector, text = path_vector(walk, path, "node 1")
 
     place = tmp_path / "swim" / "exchange" / "path.yaml"
     place.parent.mkdir(parents=True)
@@ -111,4 +111,4 @@ def test_a_path_is_kept_as_a_vector_that_the_suite_reads(tmp_path: Path) -> None
     assert (read.id, read.level, read.clauses) == (vector.vector["id"], "must", tuple(vector.vector["clauses"]))
     assert "S-43" in read.clauses
     with pytest.raises(NothingSeen):
-        path_vector(walk, [], "n:1")
+        path_vector(walk, [], "node 1")

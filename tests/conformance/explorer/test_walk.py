@@ -142,6 +142,28 @@ def test_an_arrival_by_chance_is_the_one_that_the_question_asks_for() -> None:
     assert "departed = {}" in json.dumps(walk.view(path)["steps"][-1])
 
 
+@pytest.mark.parametrize(
+    ("model", "name", "about"),
+    [
+        ("small-churn", "GoneStaysAway", "Does a node that has gone stay out of the tables if departed nodes are remembered?"),
+        ("small-churn", "AtMostOneOwner", "Has a key at most one owner?"),
+        ("small-churn", "NeverForwarded", "Can a join be forwarded?"),
+        (
+            "WX-01-two-owners",
+            "AtMostOneOwner",
+            "Has a key at most one owner? No: the old owner has not heard of the new one yet.",
+        ),
+    ],
+)
+def test_a_question_has_no_answer_and_no_premise_of_another_model(model: str, name: str, about: str) -> None:
+    assert {reach.name: reach.about for reach in Walk("wendy", model).reaches()}[name] == about
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_every_question_has_a_text(protocol: str) -> None:
+    assert all(len(reach.about) > 5 for reach in Walk(protocol, next(iter(explorable(protocol)))).reaches())
+
+
 def test_what_cannot_happen_has_no_way() -> None:
     walk = Walk("scuttlebutt", "tiny")
     reachable = {reach.name for reach in walk.reaches()}
@@ -174,14 +196,14 @@ def test_a_state_that_is_described_is_found_by_a_shortest_way() -> None:
     """Of any node, or of the named one; no state has a value that no node ever has."""
     walk = Walk("swim", "small-suspicion")
 
-    path = walk.way_to_state("table[2].status", "suspicious", "n:1")
+    path = walk.way_to_state("table[2].status", "suspicious", "node 1")
 
     assert path is not None
     views = [walk.view(path[:-1]), walk.view(path)]
     seen = [{field["name"]: field["value"] for field in view["nodes"][0]["fields"]} for view in views]
     assert [fields["table[2].status"] for fields in seen] == ["normal", "suspicious"]
     assert walk.way_to_state("table[2].status", "suspicious") == path
-    assert walk.way_to_state("table[2].status", "suspicious", "n:2") is None
+    assert walk.way_to_state("table[2].status", "suspicious", "node 2") is None
     assert walk.way_to_state("table[2].status", "asleep") is None
 
 
@@ -193,12 +215,12 @@ def test_the_whole_model_has_the_worlds_and_moves_of_the_walk() -> None:
 
     while waiting:
         world = waiting.popleft()
-        moves, places = walk.moves(world), walk.system.places
+        moves = walk.moves(world)
         for move in moves.values():
             if move.target not in worlds:
                 worlds[move.target] = len(worlds)
                 waiting.append(move.target)
-        wanted = {name: (move.kind, str(places[move.place]), move.event, worlds[move.target]) for name, move in moves.items()}
+        wanted = {name: (move.kind, walk.names[move.place], move.event, worlds[move.target]) for name, move in moves.items()}
         found = {
             name: (data["kinds"][kind], data["nodes"][node], data["events"][event], target)
             for name, kind, node, _, event, _, target in data["moves"][worlds[world]]

@@ -12,9 +12,9 @@ from peerproof.conformance.models.run_diagram import describe_start
 @pytest.mark.parametrize(
     ("protocol", "name", "step", "start"),
     [
-        ("swim", "SX-02-stale-rumour", "1. Command: crash 3", "n:1 begins with table[2] = {status: normal, "),
-        ("distkv", "DX-03-conflict", "1. Command: set 1 1", "n3 begins with phase = ready, tock = 3"),
-        ("peter", "PL-02-lost", "2. Command: crash 0 0", "n:4 begins with children = {(1, 1)}, parent"),  # without tables
+        ("swim", "SX-02-stale-rumour", "1. Command: crash", "node 1 begins with table[2] = {status: normal, "),
+        ("distkv", "DX-03-conflict", "1. Command: set /1 = 1", "n3 begins with phase = ready, tock = 3"),
+        ("peter", "PL-02-lost", "2. Command: crash", "node 3 begins with children = {(1, 1)}, parent"),  # without tables
         ("scuttlebutt", "BX-01-round-sync", "1. Round", ""),  # its nodes are new
     ],
 )

@@ -192,7 +192,7 @@ def arrows(*files: Path) -> Iterator[Arrow]:
             reader.read(path.name, file, share=len(files))
     for each in trace_graph(reader, Excerpt(most=10_000)).happenings:
         if isinstance(each, Arrow):
-            yield each._replace(label=re.sub(r"^\d+ ms: | \(.*\)$", "", each.label))
+            yield each._replace(label=re.sub(r"^\d+ ms: | \([^()]*\)$", "", each.label))
 
 
 def test_every_datagram_of_a_simulated_run_is_an_arrow(tmp_path: Path, capsys: Capture) -> None:
@@ -350,3 +350,23 @@ def test_a_receipt_knows_its_sending(lines: list[Line], sent_by: dict[int, int],
 
     assert {place: sent.place for place, sent in record.sent_by.items()} == sent_by
     assert record.again == again
+
+
+def test_a_node_to_which_others_still_send_ends_in_a_cross(tmp_path: Path, capsys: Capture) -> None:
+    """As the explorer says it. Two messages are lost at it; later the run goes on, so that they would have arrived."""
+    sent = [{"send": {"to": "b", "message": PING}}]
+    lines = [
+        line("a", 0, "start"),
+        line("b", 1, "start"),
+        *(line("a", at, "timer", args={"type": "t"}, effects=sent) for at in (2, 3)),
+        line("a", 9, "timer", args={"type": "t"}),
+    ]
+
+    assert drawn(tmp_path / "a.jsonl", lines) == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert shown[2] == "b  .    ✕ crash or end of its log: no further line, though others still send to it"
+    assert shown.count("a -x b  ping 1") == 2
+
+    assert drawn(tmp_path / "a.jsonl", [*lines[:-1], line("b", 9, "start")]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert shown[2] == "b  .    ✕ crash or stop: the node starts again later"

@@ -17,7 +17,7 @@ def test_a_first_node_has_started_the_ring_and_its_table_has_headings_digits_and
 
     shown = table("10.0.0.1:8119", dict(readable(state)))
 
-    assert "  stage=started the ring  " in shown
+    assert "  stage=alone, as it started the ring  " in shown
     assert f"routing_table:\n  ROW  COLUMN  ADDRESS        ID\n  0    c       10.0.0.2:8121  {'c0'.ljust(32, '0')}" in shown
     assert "neighborhood_set:\n  ADDRESS        ID\n" in shown
 

@@ -43,6 +43,30 @@ def test_a_configuration_that_allows_no_pair_at_all_runs_nevertheless(capsys: py
     assert "never reached" in capsys.readouterr().out
 
 
+def test_a_ring_that_never_rests_is_reported_and_no_violation(capsys: pytest.CaptureFixture[str]) -> None:
+    """With WD-16, warnings and announcements go on for ever."""
+    options = ["--nodes", "4", "--rounds", "8", "--seed", "1", "--check"]
+    assert main(["node", "simulate", "wendy", *options]) == 0
+    assert "AllJoined: since round " in capsys.readouterr().out
+
+    assert main(["node", "simulate", "wendy", *options, "--divergence", "1@WD-16"]) == 0
+    printed = capsys.readouterr().out
+    assert "AllJoined: does not hold at the end; more --rounds may reach it\n" in printed
+    assert printed.endswith("no property is violated, but not all hold at the end: AllJoined\n")
+
+
+def test_a_large_trace_is_mentioned_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("peerproof.cli.node.simulate.LARGE", 10_000)
+    path = tmp_path / "out.jsonl"
+
+    assert main(["node", "simulate", "scuttlebutt", "--rounds", "10", "--trace", str(path)]) == 0
+
+    assert path.stat().st_size > 20_000
+    assert capsys.readouterr().err.count(f"the trace {path} grows beyond ") == 1
+
+
 @pytest.mark.parametrize(("protocol", "name"), [("scuttlebutt", "BD-03"), ("swim", "SD-05"), ("wendy", "WD-17")])
 def test_of_all_nodes_the_replay_rejects_the_one_with_a_divergence(protocol: str, name: str, tmp_path: Path) -> None:
     trace = tmp_path / "out.jsonl"

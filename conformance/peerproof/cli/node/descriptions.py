@@ -133,8 +133,9 @@ _CHURN_OF_TOPICS: Final = f"""
 """
 
 _CHECK: Final = """
---check checks the protocol's properties at every step. Eventual properties are only reported: no finite run refutes them. The
-properties apply to runs without restarts; with --restart or --churn, a violation shows what a restart breaks.
+--check checks the protocol's properties at every step. Of an eventual property the report says since when it holds, or that it
+does not hold at the end; that is no violation, since no finite run refutes it. The properties apply to runs without restarts;
+with --restart or --churn, a violation shows what a restart breaks.
 """
 
 _CHECK_OF_RINGS: Final = """

@@ -16,17 +16,23 @@ from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, Namespace
 from typing import TYPE_CHECKING, Final
 
 from peerproof.cli.command import count, refuse, trace_file
+from peerproof.cli.console import warn
 from peerproof.cli.exits import FAILED, OK
 from peerproof.cli.node.descriptions import describe_simulation
 from peerproof.cli.parser import add_common
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from peerproof.reference.runtime.protocol import Runtime
     from peerproof.reference.simulation.plan import Campaign
     from peerproof.spec.core import Specification
 
 #: Bytes of a trace that are buffered before they are written.
 BUFFER = 2**16
+
+#: Characters of a trace above which it is mentioned.
+LARGE: Final = 100_000_000
 
 
 EXITS: Final = {OK: "no property violated", FAILED: "a property violated with --check, or the trace could not be written"}
@@ -107,9 +113,23 @@ def run(args: Namespace) -> int:
     with refuse(ValueError):
         plan = _campaign(args)
     with trace_file(args.trace, BUFFER) as trace:
-        result = campaign.run(plan, trace.write if trace else None)
+        result = campaign.run(plan, _watch_size(trace.write, args.trace) if trace else None)
     print(json.dumps(result.plain()) if args.json else result.text())
     return FAILED if result.violations or (trace and trace.failed) else OK
+
+
+def _watch_size(write: Callable[[str], None], path: str) -> Callable[[str], None]:
+    """Returns `write`, which warns once when the trace becomes large."""
+    size = 0
+
+    def write_and_count(line: str) -> None:
+        nonlocal size
+        write(line)
+        before, size = size, size + len(line)
+        if before <= LARGE < size:
+            warn(f"the trace {path} grows beyond {LARGE // 1_000_000} MB; fewer --nodes, --rounds or --updates make it smaller")
+
+    return write_and_count
 
 
 def _campaign(args: Namespace) -> Campaign:

@@ -15,6 +15,9 @@ expected one. Mermaid is for Markdown. SVG is for pages: it is self-contained, a
 In a trace, a message is drawn where it is received; one that is never received is crossed out where it is sent. Nodes with
 clocks of their own are aligned by their messages. Times are milliseconds from the beginning. At most --most events are drawn;
 the diagram says how many are left out.
+
+Messages have a compact form: their type, then the values of their members, `–` for null, and nodes by their names. --full shows
+them whole.
 """
 
 from __future__ import annotations
@@ -64,6 +67,7 @@ def configure(parser: ArgumentParser) -> None:
     add("--format", choices=FORMATS, help="default: text, or what the name of --output says")
     options.add_output(parser)
     add_excerpt(parser, f"of a trace or capture: draw at most N events (default {MOST})")
+    add("--full", action="store_true", help="of a trace, capture or vector: show messages whole, with the names of members")
     add("--without", metavar="NAMES", default="", help="of a model: variables that are not drawn, such as own,round")
     add("--tlc", action="store_true", help="of a model: find the counterexample again with TLC (needs Java and the extra tla)")
     options.add_vectors(parser)
@@ -111,28 +115,29 @@ def _draw(args: Namespace, excerpt: Excerpt) -> Drawing:
     try:
         match subject.kind:
             case "TRACE":
-                return drawing.draw_traces(subject.files, excerpt, args.run)
+                return drawing.draw_traces(subject.files, excerpt, args.run, is_full=args.full)
             case "CAPTURE":
                 protocol = drawing.check_protocol(args.protocol, path)
-                return drawing.draw_capture(path, protocol, args.port, excerpt)
+                return drawing.draw_capture(path, protocol, args.port, excerpt, is_full=args.full)
             case "VECTORS":
-                return drawing.draw_vector_file(path, subject.within)
+                return drawing.draw_vector_file(path, subject.within, is_full=args.full)
             case "COUNTEREXAMPLE":
                 return drawing.draw_counterexample(path, _without(args))
         if subject.model is not None:
             return drawing.draw_model(subject.model, _without(args), _find_counterexample(subject.model) if args.tlc else None)
         with refuse(VectorNotFound):
-            return drawing.draw_vector(options.vector(options.suite(args, args.sources[0].partition("/")[0]), args.sources[0]))
+            vector = options.vector(options.suite(args, args.sources[0].partition("/")[0]), args.sources[0])
+            return drawing.draw_vector(vector, is_full=args.full)
     except ImportError as error:
         raise Refusal(f"a capture needs the package {error.name}", UNUSABLE, tip="pip install 'peerproof[pipeline]'") from None
 
 
 #: Kind of a source -> its options.
 _OF: Final = {
-    "TRACE": ("begin", "end", "node", "most", "run"),
-    "CAPTURE": ("begin", "end", "node", "most", "protocol", "port"),
-    "VECTORS": ("vectors",),
-    "VECTOR": ("vectors",),
+    "TRACE": ("begin", "end", "node", "most", "run", "full"),
+    "CAPTURE": ("begin", "end", "node", "most", "protocol", "port", "full"),
+    "VECTORS": ("vectors", "full"),
+    "VECTOR": ("vectors", "full"),
     "COUNTEREXAMPLE": ("without",),
     "MODEL": ("without", "tlc"),
 }
@@ -142,7 +147,7 @@ def _refuse_others(args: Namespace, subject: Subject) -> None:
     """Raises CannotDraw for a given option that does not apply."""
     from peerproof.conformance.authoring.drawing import CannotDraw
 
-    for option in ("begin", "end", "node", "most", "run", "protocol", "port", "without", "tlc"):
+    for option in ("begin", "end", "node", "most", "run", "protocol", "port", "without", "tlc", "full"):
         if option not in _OF[subject.kind] and getattr(args, option) not in (None, [], "", False):
             name = {"begin": "from", "end": "to"}.get(option, option)
             raise CannotDraw(f"--{name} does not apply to {subject.text}")

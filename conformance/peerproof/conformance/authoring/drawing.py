@@ -13,7 +13,7 @@ from typing import Any, Final
 from peerproof.conformance.captures.pcap import is_capture
 from peerproof.conformance.captures.refusals import REASONS
 from peerproof.conformance.clauses.catalogue import protocols, specification
-from peerproof.conformance.diagrams.message_graph import Excerpt, MessageGraph
+from peerproof.conformance.diagrams.message_graph import Arrow, Excerpt, MessageGraph
 from peerproof.conformance.models import model_diagram
 from peerproof.conformance.models.counterexamples import Unlike
 from peerproof.conformance.runner.vector_diagram import of_vector
@@ -134,7 +134,7 @@ class NoCounterexample(Exception):
     """TLC finds no counterexample of the model."""
 
 
-def draw_vector(vector: Vector) -> Drawing:
+def draw_vector(vector: Vector, *, is_full: bool = False) -> Drawing:
     """
     Draws the input and the expectations of a vector.
 
@@ -143,10 +143,13 @@ def draw_vector(vector: Vector) -> Drawing:
     >>> draw_vector(find_vector(load(), "digest-request-of-one")).title.partition(":")[0]
     'scuttlebutt/codec/digest-request-of-one'
     """
-    return Drawing(of_vector(vector), f"{vector.id}: {vector.title}")
+    graph = of_vector(vector, is_full=is_full)
+    has_messages = any(isinstance(part, Arrow) for part in graph.happenings)
+    remark = f"commands and checks only; the messages of a run: peerproof vectors explore {vector.id}"
+    return Drawing(graph, f"{vector.id}: {vector.title}", () if has_messages else (remark,))
 
 
-def draw_vector_file(path: Path, name: str = "") -> Drawing:
+def draw_vector_file(path: Path, name: str = "", *, is_full: bool = False) -> Drawing:
     """Draws one vector of a file: the one of this name, or the only one. Raises CannotDraw, VectorNotFound."""
     try:
         suite, vectors = vectors_of(path)
@@ -155,7 +158,8 @@ def draw_vector_file(path: Path, name: str = "") -> Drawing:
     if not name and len(vectors) > 1:
         shown = "\n".join(f"  {path}#{vector.id.rpartition('/')[2]}" for vector in vectors)
         raise CannotDraw(f"{path} has {len(vectors)} vectors; draw one of them:\n{shown}")
-    return draw_vector(find_vector(replace(suite, vectors=tuple(vectors)), name) if name else vectors[0])
+    vector = find_vector(replace(suite, vectors=tuple(vectors)), name) if name else vectors[0]
+    return draw_vector(vector, is_full=is_full)
 
 
 def find_counterexample(model: Model, tools: Tools, on_progress: Callable[[Progress], None] = lambda _: None) -> Counterexample:
@@ -184,7 +188,7 @@ def draw_model(model: Model, without: Collection[str] = (), example: Counterexam
     return _failing(model, found)
 
 
-def draw_traces(names: Sequence[str], excerpt: Excerpt, run: str | None = None) -> Drawing:
+def draw_traces(names: Sequence[str], excerpt: Excerpt, run: str | None = None, *, is_full: bool = False) -> Drawing:
     """
     Draws an excerpt of the traces of one run; the name `-` is standard input. Raises CannotDraw, OSError.
 
@@ -192,7 +196,7 @@ def draw_traces(names: Sequence[str], excerpt: Excerpt, run: str | None = None) 
     """
     try:
         reader = trace_diagram.read_traces(names, run, excerpt.begin)
-        graph = trace_diagram.trace_graph(reader, excerpt)
+        graph = trace_diagram.trace_graph(reader, excerpt, is_full=is_full)
     except trace_diagram.NoTrace as problem:
         raise CannotDraw(str(problem)) from None
     remarks = [
@@ -208,11 +212,11 @@ def draw_traces(names: Sequence[str], excerpt: Excerpt, run: str | None = None) 
     return Drawing(graph, title, (*remarks, *_left_out(excerpt)))
 
 
-def draw_capture(path: Path, protocol: str, ports: Sequence[int], excerpt: Excerpt) -> Drawing:
+def draw_capture(path: Path, protocol: str, ports: Sequence[int], excerpt: Excerpt, *, is_full: bool = False) -> Drawing:
     """Draws an excerpt of a capture. Raises CannotDraw, OSError, and ImportError if a package for reading captures is missing."""
     from peerproof.conformance.captures import capture_diagram
 
-    drawn = capture_diagram.capture_graph(path, specification(protocol), ports, excerpt)
+    drawn = capture_diagram.capture_graph(path, specification(protocol), ports, excerpt, is_full=is_full)
     refused = sorted(drawn.refused.items())
     remarks = [f"{path}: {count:,} packets or parts of streams are not drawn: {REASONS[reason]}" for reason, count in refused]
     if drawn.left_out:

@@ -12,7 +12,7 @@ from peerproof.conformance.captures.pcap import frames
 from peerproof.conformance.captures.refusals import Refusal
 from peerproof.conformance.captures.tcp_streams import framing_of
 from peerproof.conformance.captures.traffic import Traffic
-from peerproof.conformance.diagrams.labels import message_text
+from peerproof.conformance.diagrams.compact import select_renderer
 from peerproof.conformance.diagrams.message_graph import Arrow, Excerpt, MessageGraph, Timed
 from peerproof.conformance.suite.source import Source
 from peerproof.spec.core import Specification
@@ -30,8 +30,11 @@ class Drawn:
     left_out: Counter[str] = field(default_factory=Counter)  #: transport, or other protocol -> packets of other ports
 
 
-def capture_graph(path: Path, specification: Specification, ports: Collection[int], excerpt: Excerpt) -> Drawn:
+def capture_graph(
+    path: Path, specification: Specification, ports: Collection[int], excerpt: Excerpt, *, is_full: bool = False
+) -> Drawn:
     """Draws the messages of a protocol in a capture; without ports, all traffic counts. Raises NoCapture and OSError."""
+    render = select_renderer(specification.NAME, is_full=is_full)
     refused: Counter[str] = Counter()
     count = 0
 
@@ -48,7 +51,7 @@ def capture_graph(path: Path, specification: Specification, ports: Collection[in
             count += 1
             at = (message.t_us - (first.t_us if first else 0)) // _MS
             plain = specification.MESSAGE.plain(specification.MESSAGE.decode(message.payload))
-            yield Timed(at, Arrow(message.source, message.target, f"{at} ms: {message_text(plain)}"))
+            yield Timed(at, Arrow(message.source, message.target, f"{at} ms: {render('recv', plain)}"))
 
     with Source(path) as source:
         graph = excerpt.graph(timed(source))

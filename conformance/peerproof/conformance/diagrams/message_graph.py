@@ -8,7 +8,7 @@ an excerpt is drawn: a time range, some nodes, and at most a number of events.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from textwrap import wrap
 from typing import Final, NamedTuple
@@ -90,6 +90,10 @@ class MessageGraph:
             elif line != "sequenceDiagram":
                 raise ValueError(f"not a line of a diagram that mermaid() renders: {line!r}")
         return cls(tuple(names.values()), tuple(happenings))
+
+    def relabel(self, change: Callable[[str], str]) -> MessageGraph:
+        """Returns the graph with other labels."""
+        return MessageGraph(self.participants, tuple(each._replace(label=change(each.label)) for each in self.happenings))
 
     def _alias(self, name: str) -> str:
         """An alias, since Mermaid allows no colon in a participant's name."""

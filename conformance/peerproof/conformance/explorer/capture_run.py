@@ -11,7 +11,7 @@ from peerproof.conformance.captures.passive import check_capture
 from peerproof.conformance.captures.refusals import REASONS
 from peerproof.conformance.captures.traffic import Message
 from peerproof.conformance.clauses.catalogue import specification
-from peerproof.conformance.diagrams.labels import message_text
+from peerproof.conformance.diagrams.compact import render_whole, select_renderer
 from peerproof.conformance.diagrams.message_graph import Arrow, Excerpt
 from peerproof.conformance.explorer.recorded_run import Moment, Problem, Run
 
@@ -53,15 +53,16 @@ def run_capture(
 
     passive, verdict = check_capture(path, protocol, tuple(ports), see=see)
     rows = {(node.verdict.node, row["seq"]): row for node in passive.nodes for row in node.findings if row["seq"] is not None}
-    spec = specification(protocol)
+    spec, render = specification(protocol), select_renderer(protocol)
     run = Run(protocol, f"{path.name}: {passive.messages:,} messages of {protocol}", verdict=verdict.value)
     for at, message, numbers in messages:
         progress(len(run.moments), len(messages))
         found = next((row for row in map(rows.get, numbers) if row), None)
-        text = message_text(spec.MESSAGE.plain(spec.MESSAGE.decode(message.payload)))
-        arrow = Arrow(message.source, message.target, text)
+        plain = spec.MESSAGE.plain(spec.MESSAGE.decode(message.payload))
+        what, exact = (f"from {message.source}: {text('recv', plain)}" for text in (render, render_whole))
+        arrow = Arrow(message.source, message.target, render("recv", plain))
         problem = _problem(found) if found else None
-        run.moments.append(Moment(at, message.target, f"from {message.source}: {text}", (arrow,), problem=problem))
+        run.moments.append(Moment(at, message.target, what, (arrow,), problem=problem, exact=exact))
     remarks = [f"{count:,} packets or parts of streams: {REASONS[reason]}" for reason, count in sorted(passive.set_aside.items())]
     if selected > len(messages):
         remarks.append(

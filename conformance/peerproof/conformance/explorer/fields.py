@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from peerproof.conformance.diagrams.compact import chain_text
 from peerproof.conformance.diagrams.labels import plain_text, visible
 from peerproof.conformance.models.run_diagram import value_text
 from peerproof.spec.core import Specification
@@ -34,8 +35,40 @@ def fields_of_plain(plain: Any) -> Fields:
 
 
 def fields_of_state(spec: Specification, state: Any) -> Fields:
-    """Returns the fields of a node's state by its specification."""
-    return fields_of_plain(spec.STATE.plain(state))
+    """Returns the fields of a node's state by its specification, as `fields_of_tables`."""
+    return fields_of_tables(spec.STATE.plain(state))
+
+
+def fields_of_tables(plain: Any) -> Fields:
+    """
+    Returns the fields of a state in plain form, in which a node is its id, and a whole table, or its version, is one field.
+
+    >>> nodes = [{"id": name, "local_ip": "n", "global_ip": "n", "port": 1, "region": ""} for name in ("a", "b")]
+    >>> cells = [{"row": 0, "column": place, "node": node} for place, node in enumerate(nodes)]
+    >>> fields_of_tables({"routing_table": cells, "leaf_set": {"left": nodes, "right": []}})
+    {'routing_table': 'row 0: 0 a, 1 b', 'leaf_set.left': '["a", "b"]', 'leaf_set.right': '[]'}
+    """
+    return fields_of_plain(_with_tables(plain))
+
+
+def _with_tables(plain: Any) -> Any:
+    match plain:
+        case {"id": own, "port": _, "region": _}:
+            return own
+        case {"elements": [*_], "cut": _}:
+            return chain_text(plain)
+        case [{"row": _, "column": _, "node": _}, *_]:
+            rows: dict[int, list[str]] = {}
+            for cell in plain:
+                rows.setdefault(cell["row"], []).append(f"{cell['column']} {_with_tables(cell['node'])}")
+            return "\n".join(f"row {row}: {', '.join(cells)}" for row, cells in rows.items())
+        case {"routing_table": str(one), "leaf_set": str(two), "neighborhood_set": str(three)}:
+            return f"[{one}, {two}, {three}]"
+        case Mapping():
+            return {name: _with_tables(value) for name, value in plain.items()}
+        case list():
+            return [*map(_with_tables, plain)]
+    return plain
 
 
 def changed_fields(before: Fields, after: Fields) -> dict[str, str | None]:

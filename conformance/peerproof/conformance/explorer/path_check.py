@@ -35,13 +35,12 @@ def path_vector(walk: Walk, path: Sequence[str], node: str) -> tuple[PathVector,
 
     Raises NoSuchPath, NoSuchNode, NothingSeen, OutOfTime.
     """
-    names = [str(name) for name in walk.system.places]
-    if node not in names:
-        raise NoSuchNode(f"there is no node {node!r}: there are {', '.join(names)}")
+    if node not in walk.names:
+        raise NoSuchNode(f"there is no {node!r}: there are {', '.join(walk.names)}")
     digest = sha256(f"{walk.name} {' '.join(path)}".encode()).hexdigest()[:8]
-    title = f"node {node} on a path of {len(path)} steps through {walk.name}"
+    title = f"{node} on a path of {len(path)} steps through {walk.name}"
     word = "".join(letter if letter.isalnum() else "-" for letter in node.lower()).strip("-")
-    found = vector_of_path(walk.system, walk.edges(path), names.index(node), f"path-{digest}-node-{word}", title)
+    found = vector_of_path(walk.system, walk.edges(path), walk.names.index(node), f"path-{digest}-{word}", title)
     return found, document(walk.protocol, _ABOUT, [found.vector])
 
 

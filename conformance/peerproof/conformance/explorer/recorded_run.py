@@ -76,6 +76,7 @@ class Moment:
     parts: tuple[Arrow | Note, ...] = ()  #: what a message graph shows of it
     instead: tuple[Arrow | Note, ...] = ()  #: what the specification does instead
     problem: Problem | None = None
+    exact: str = ""  #: what happens, whole, if `what` leaves something out
     life: str = ""  #: of the node: one of the values below if it begins, ends or begins again with this moment
 
     def plain(self, most: int = LONGEST) -> dict[str, Plain]:
@@ -87,6 +88,8 @@ class Moment:
             shown["more"] = more
         if self.instead:
             shown["instead"] = [_plain_part(part, most) for part in self.instead]
+        if most == LONGEST and self.exact not in ("", self.what):
+            shown["exact"] = _cut(self.exact)
         if self.life:
             shown["life"] = self.life
         if self.problem:

@@ -10,17 +10,18 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from peerproof.conformance.clauses.catalogue import protocols, specification
+from peerproof.conformance.diagrams.compact import Renderer, render_whole, select_renderer
 from peerproof.conformance.diagrams.labels import visible, window_texts
 from peerproof.conformance.diagrams.message_graph import Excerpt, Note
+from peerproof.conformance.diagrams.names import names_in_trace
 from peerproof.conformance.explorer.fields import Fields, fields_of_state
-from peerproof.conformance.explorer.names import names_in_trace
 from peerproof.conformance.explorer.recorded_run import DOWN, RESTART, START, Moment, Problem, Run
 from peerproof.conformance.traces.event_text import event_text
 from peerproof.conformance.traces.fair_replay import FairReplay
 from peerproof.conformance.traces.file_check import NoTrace, log_fault
 from peerproof.conformance.traces.findings import divergence_text, step_clauses
 from peerproof.conformance.traces.other_readings import Difference, explanation_clauses, explanation_text
-from peerproof.conformance.traces.trace_diagram import MOST_LINES, Drawn, Reader, drawn_lines, read_traces, sendings
+from peerproof.conformance.traces.trace_diagram import MOST_LINES, Reader, drawn_lines, read_traces
 from peerproof.spec.core import Specification
 from peerproof.spec.traces.trace import Course, Divergence, Line
 
@@ -31,13 +32,6 @@ UNKNOWN: Final = {"(not known after a difference)": ""}
 
 #: The state of a node after its last line.
 DOWN_FIELDS: Final = {"(the node is down)": ""}
-
-#: What is said of a node after its last line: where it starts again later, and where others still send to it.
-STOPPED: Final = "crash or stop: the node starts again later"
-UNHEARD: Final = "crash or end of its log: no further line, though others still send to it"
-
-#: Messages to a node in a row that may be lost although it runs.
-LOST: Final = 1
 
 
 @dataclass
@@ -113,9 +107,9 @@ def run_of_reader(
             while unseen:
                 shown.add_state(*unseen.popitem())
 
-    ends = _ends(lines, is_whole=not reader.cut)
+    render = select_renderer(protocol)
     wrong = earlier.wrong
-    for done, (line, at, drawn, _) in enumerate(lines):
+    for done, (line, at, drawn, _, end) in enumerate(lines):
         progress(done, len(reader.lines))
         is_first = (line.run, line.node) not in replay.nodes
         life = "" if line.kind != "start" else START if is_first else RESTART
@@ -123,41 +117,16 @@ def run_of_reader(
         course = replay.nodes[line.run, line.node].course
         problem = _problem(protocol, divergence, is_first=is_first) if divergence else None
         wrong += problem is not None
-        what = RESTART if life == RESTART else _what(line)
+        what, exact = (RESTART, "") if life == RESTART else (_what(line, render), _what(line))
         entries = (Note(line.node, RESTART), *drawn[1:]) if life == RESTART else drawn
-        show(Moment(at, line.node, what, entries, problem=problem, life=life), partial(_fields, spec, _state(course)))
-        if done in ends:
-            show(Moment(at, line.node, ends[done], (Note(line.node, ends[done]),), life=DOWN), lambda: DOWN_FIELDS)
+        moment = Moment(at, line.node, what, entries, problem=problem, life=life, exact=exact)
+        show(moment, partial(_fields, spec, _state(course)))
+        if end:
+            show(Moment(at, line.node, end, (Note(line.node, end),), life=DOWN), lambda: DOWN_FIELDS)
     shown.verdict = f"{wrong} {'difference' if wrong == 1 else 'differences'}" if wrong else "accepted"
     if hidden := wrong - sum(moment.problem is not None for moment in shown.moments):
         shown.about = f"not shown: {hidden} of {shown.verdict}"
     return shown
-
-
-def _ends(lines: Sequence[Drawn], *, is_whole: bool) -> dict[int, str]:
-    """
-    Returns the index of the last line of each node that stops, and what is known of that.
-
-    A node that starts again has stopped before. Of one without further lines it is likely if others send to it later, and so long
-    before the end that the messages would have arrived. Nothing is said of it if lines were left out.
-    """
-    last: dict[str, int] = {}
-    unheard: dict[str, list[int]] = {}  # the times of messages to a node since its last line
-    ends: dict[int, str] = {}
-    for place, (line, at, _, _) in enumerate(lines):
-        if line.kind == "start" and line.node in last:
-            ends[last[line.node]] = STOPPED
-        last[line.node] = place
-        unheard[line.node] = []
-        for _, to, _ in sendings(line):
-            if to in last and to != line.node:
-                unheard[to].append(at)
-    longest = max((drawn.at - drawn.sent_at for drawn in lines if drawn.sent_at is not None), default=0)
-    end = max(drawn.at for drawn in lines)
-    for node, times in unheard.items():
-        if is_whole and sum(at + longest < end for at in times) > LOST:
-            ends[last[node]] = UNHEARD
-    return ends
 
 
 def _state(course: Course) -> Any:
@@ -168,9 +137,9 @@ def _fields(spec: Specification, state: Any) -> Fields:
     return UNKNOWN if state is None else fields_of_state(spec, state)
 
 
-def _what(line: Line) -> str:
+def _what(line: Line, render: Renderer = render_whole) -> str:
     try:
-        return event_text(line)
+        return event_text(line, render)
     except (AttributeError, TypeError):  # the divergence is that these are not the arguments of an event
         return visible(line.kind)
 

@@ -15,10 +15,11 @@ from typing import Any, Final
 from peerproof.conformance.adapter.adapter import Adapter, AdapterError
 from peerproof.conformance.adapter.messages import Hello
 from peerproof.conformance.clauses.catalogue import specification
+from peerproof.conformance.diagrams.compact import Renderer, render_whole, select_renderer
 from peerproof.conformance.diagrams.labels import plain_text
 from peerproof.conformance.diagrams.message_graph import Arrow, Note
-from peerproof.conformance.explorer.fields import fields_of_plain
-from peerproof.conformance.explorer.names import names_in_vector
+from peerproof.conformance.diagrams.names import names_in_vector
+from peerproof.conformance.explorer.fields import fields_of_tables
 from peerproof.conformance.explorer.recorded_run import BESIDE, Moment, Problem, Run
 from peerproof.conformance.report.failure_diagram import find_wrong
 from peerproof.conformance.report.failure_text import brief_sides, demanding, draw_part, failure_meaning, to_paste
@@ -218,25 +219,28 @@ class _Watched(Script):
         return places
 
     def _mark(self, wrong: Sequence[int]) -> None:
-        """Marks parts of the story as wrong in the moments that show them."""
+        """Marks parts of the story as wrong in the moments that show them, and shows these whole."""
         for place in wrong:
             number, part = self._shown.get(place, (-1, -1))
             if number >= 0:
                 moment = self._run.moments[number]
-                self._run.moments[number] = replace(moment, parts=mark(moment.parts, [part]))
+                (whole,) = actual_parts([self.trial.story[place]], self.trial.vector.protocol)
+                parts = (*moment.parts[:part], whole, *moment.parts[part + 1 :])
+                self._run.moments[number] = replace(moment, parts=mark(parts, [part]))
 
     def _add(self, where: str, problem: Problem | None, instead: tuple[Arrow | Note, ...], came: Sequence[str]) -> None:
         vector, step = self.trial.vector, self._steps.get(where, {})
-        parts = actual_parts(self.trial.story[self.seen :], vector.protocol)
+        render = select_renderer(vector.protocol, is_full=problem is not None)  # a difference may be in what is left out
+        parts = actual_parts(self.trial.story[self.seen :], vector.protocol, render)
         self._shown.update({self.seen + part: (len(self._run.moments), part) for part in range(len(parts))})
         self.seen = len(self.trial.story)
-        words = [part.label.partition(" ms: ")[2] or part.label for part in of_step(vector, step)]
-        what = f"{CHECK}{'; '.join(words)}" if not step.keys().isdisjoint(JUDGING) else "; ".join(words) or where
+        check = "" if step.keys().isdisjoint(JUDGING) else CHECK
+        what, exact = (f"{check}{_words(of_step(vector, step, is_full=is_full))}" or where for is_full in (False, True))
         if problem and what.startswith(CHECK):
-            what = words_of_check(what, problem, instead, came)
+            what, exact = words_of_check(exact, problem, instead, came), ""
         about = step.get("send", step.get("call", step.get("observe", step.get("told", {}))))
         node = about.get("to", about.get("node", "")) if isinstance(about, Mapping) else ""
-        self._run.moments.append(Moment(self.stage.now, str(node), what, parts, instead, problem))
+        self._run.moments.append(Moment(self.stage.now, str(node), what, parts, instead, problem, exact))
 
     def _look(self, moment: int) -> Asking:
         """Asks each node that runs for its state."""
@@ -254,7 +258,11 @@ class _Watched(Script):
             value: Plain = yield from self.stage.query(actor, query)
         except (Failure, Unsupported) as problem:
             return {f"({query} cannot be asked: {problem})": ""}
-        return fields_of_plain(value if query == _STATE else {query: value})
+        return fields_of_tables(value if query == _STATE else {query: value})
+
+
+def _words(parts: Sequence[Arrow | Note]) -> str:
+    return "; ".join(part.label.partition(" ms: ")[2] or part.label for part in parts)
 
 
 def _configurations(body: Mapping[str, Any]) -> Iterator[str]:
@@ -285,9 +293,11 @@ def problem_of(result: Result) -> Problem:
     return Problem(what, where, expected, actual, (*result.clauses,), result.status)
 
 
-def actual_parts(parts: Sequence[TrialArrow | TrialEvent], protocol: str) -> tuple[Arrow | Note, ...]:
+def actual_parts(
+    parts: Sequence[TrialArrow | TrialEvent], protocol: str, render: Renderer = render_whole
+) -> tuple[Arrow | Note, ...]:
     """Returns a part of a story as a graph shows it, without times."""
-    return tuple(draw_part(part._replace(at=None), protocol, digits=False) for part in parts)
+    return tuple(draw_part(part._replace(at=None), protocol, digits=False, render=render) for part in parts)
 
 
 def expected_parts(result: Result) -> tuple[Arrow | Note, ...]:

@@ -19,7 +19,7 @@ from peerproof.conformance.diagrams.labels import message_text, visible
 from peerproof.conformance.explorer.causes import ARRIVAL, HERE, find_cause, is_decided_by, question_of
 from peerproof.conformance.explorer.fields import Fields, fields_of_plain, fields_of_variables, has_value, is_named
 from peerproof.conformance.models import counterexamples
-from peerproof.conformance.models.run_diagram import changes, message_content, possible_events, value_text
+from peerproof.conformance.models.run_diagram import changes, ends, message_content, node_names, possible_events, value_text
 from peerproof.spec import core
 from peerproof.spec.forms.form import Plain
 from peerproof.spec.model.bounded import FAIL, LOSE, NOW, RECEIVE, RECEIVE_AGAIN, RESTART, Model, System, World
@@ -115,6 +115,7 @@ class Walk:
         #: Questions whether something can happen: reachability checks, which the models named `sometimes-…` have.
         self._possible: Final = {one.violated for one in self._models if one.name.startswith("sometimes-")}
         self.system: Final = counterexamples.system_of(self._graph)
+        self.names: Final = node_names(self.system)
         self._specification: Final = PROTOCOLS[protocol].specification.load()
         self._moves: dict[World, dict[str, Move]] = {}
         self._blocked: dict[World, list[Move]] = {}
@@ -179,12 +180,31 @@ class Walk:
         """Returns what the models of this configuration ask to be reachable, or to be violated."""
         known = counterexamples.questions_of(self.protocol).QUESTIONS
         if self._asked and isinstance(self._graph, Monitored):
-            return [self._reach(name, self.about) for name in self._asked.invariants if name in known]
+            return [self._reach(name) for name in self._asked.invariants if name in known]
         variants = counterexamples.variants_of(self.protocol).BEHAVIOURS
-        of = {one.violated: one.question for one in self._models if one.violated in known and not variants.get(one.behaviour)}
-        return [self._reach(name, about) for name, about in of.items() if name is not None]
+        names = dict.fromkeys(one.violated for one in self._models if one.violated and not variants.get(one.behaviour))
+        return [self._reach(name) for name in names if name in known]
 
-    def _reach(self, name: str, about: str) -> Reach:
+    def _about(self, name: str) -> str:
+        """
+        Returns the text of a question, without the answer and the premise of a model that is not this one.
+
+        It is that of a model that asks only this of the specification as it is, preferably one that fails; the property's if that
+        has a condition; that of a variant, up to its condition, if there is neither.
+        """
+        if self._asked and self._asked.invariants == (name,):
+            return self.about
+        behaviours = counterexamples.variants_of(self.protocol).BEHAVIOURS
+        asking = sorted((one for one in self._models if one.invariants == (name,)), key=lambda one: one.violated != name)
+        plain = [one for one in asking if not one.replace and one.behaviour in behaviours and not behaviours[one.behaviour]]
+        own: list[str] = [known.about for known in self._specification.PROPERTIES if known.name == name]
+        question = (plain or asking)[0].question.partition("?")[0]
+        if own and " if " in question:
+            return own[0]
+        return f"{question if plain else question.partition(' if ')[0].rstrip(',')}?"
+
+    def _reach(self, name: str) -> Reach:
+        about = self._about(name)
         showing = tuple(one.name for one in self._models if one.violated == name and one.name in self._explorable)
         return Reach(name, about, name in self._possible, showing)
 
@@ -295,7 +315,7 @@ class Walk:
             "model": self.name,
             "about": self.about,
             "limits": self.limits(),
-            "nodes": [str(place) for place in self.system.places],
+            "nodes": list(self.names),
             "kinds": [*KINDS.values(), "local"],
             "states": [list(self._fields(each).items()) for each in numbers["states"]],
             "messages": [self._under_way(each) for each in numbers["messages"]],
@@ -382,7 +402,7 @@ class Walk:
 
         The field may be the end of a name, such as status. Without a node, that of any node counts. Raises TooMany.
         """
-        places = [place for place, name in enumerate(self.system.places) if node in (None, str(name))]
+        places = [place for place, name in enumerate(self.names) if node in (None, name)]
         known: dict[int, bool] = {}
 
         def is_wanted(world: World) -> bool:
@@ -448,7 +468,7 @@ class Walk:
             case core.Expired(timer=timer):
                 return visible(f"timer {_plain_text(self._specification.TIMER, timer)}")
             case core.Asked(command=tuple() as todo):
-                return visible(" ".join(map(value_text, todo)))
+                return visible(self.model.command_text(todo))
             case core.Asked(command=command):
                 return visible(_plain_text(self._specification.COMMAND, command))
         return type(event).__name__
@@ -481,19 +501,22 @@ class Walk:
     def _fields(self, number: int) -> Fields:
         """Returns the state of a node by its number, as fields."""
         if number not in self._shown:
-            self._shown[number] = fields_of_variables(self.model.variables(self.system.states[number]))
+            variables = dict(self.model.variables(self.system.states[number]))
+            if todo := variables.get("todo"):
+                variables["todo"] = type(todo)(map(self.model.command_text, todo))
+            self._shown[number] = fields_of_variables(variables)
         return self._shown[number]
 
     def _node(self, place: int, before: World, world: World) -> dict[str, Plain]:
         was, now = (self._fields(at[place]) for at in (before, world))
         fields = [{"name": name, "value": value, "changed": was.get(name) != value} for name, value in now.items()]
         gone = [{"name": name, "value": "", "changed": True} for name in was if name not in now]
-        return {"name": str(self.system.places[place]), "fields": [*fields, *gone]}
+        return {"name": self.names[place], "fields": [*fields, *gone]}
 
     def _under_way(self, number: int) -> dict[str, Plain]:
-        sender, to, content = self.system.messages[number]
-        shown = {"number": number, "from": str(sender), "to": str(to), "text": visible(message_content(self.system, number))}
-        return {**shown, **self._in_fields(content)}
+        sender, to = ends(self.system, number)
+        shown = {"number": number, "from": sender, "to": to, "text": visible(message_content(self.system, number))}
+        return {**shown, **self._in_fields(self.system.messages[number].message)}
 
     def _in_fields(self, message: Any) -> dict[str, Plain]:
         """Returns the type and the fields of a message; without them if only a variant of the model has such messages."""
@@ -512,15 +535,15 @@ class Walk:
 
     def _done(self, move: Move, world: World) -> dict[str, Plain]:
         """Returns what a move does in a world: what it changes and sends."""
-        places = range(len(self.system.places))
-        changed = {str(self.system.places[at]): text for at in places if (text := changes(self.system, world, move.target, at))}
-        before, after = (at[len(places) + 1 :] for at in (world, move.target))
+        names = enumerate(self.names)
+        changed = {name: text for at, name in names if (text := changes(self.system, world, move.target, at))}
+        before, after = (at[len(self.names) + 1 :] for at in (world, move.target))
         sent = [self._under_way(number) for number in after if number not in before]
         return {**self._said(move), "changes": changed, "sends": sent}
 
     def _said(self, move: Move) -> dict[str, Plain]:
         message = None if move.message is None else self._under_way(move.message)
-        return {"kind": move.kind, "node": str(self.system.places[move.place]), "event": move.event, "message": message}
+        return {"kind": move.kind, "node": self.names[move.place], "event": move.event, "message": message}
 
     def _must_hold(self) -> dict[str, tuple[str, list[Plain]]]:
         """Returns what the model asks of every world, with what it is about and its clauses."""

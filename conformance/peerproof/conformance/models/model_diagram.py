@@ -90,15 +90,19 @@ def draw_trace(run: tuple[TraceState, ...], without: Collection[str]) -> Message
     """Draws a run of TLC: of nodes and the messages under way, or of one message on its way through a ring."""
     first = run[0].variables
     if "net" in first:
-        nodes = tuple(map(str, _rows(first["up"])))
+        nodes = tuple(map(_node_text, _rows(first["up"])))
         happenings = [each for number in range(1, len(run)) for each in _step(number, run[number - 1], run[number], without)]
         return MessageGraph(nodes, tuple(happenings))
     hops = run[-1].variables["path"]
     assert isinstance(hops, tuple)
     key, ends = value_text(first["key"]), run[-1].variables["done"]
-    ring = tuple(map(str, sorted(first["ring"])))
-    arrows = [Arrow(str(one), str(other), f"{n}. key {key}") for n, (one, other) in enumerate(pairwise(hops), 1)]
-    return MessageGraph(ring, (*arrows, Note(str(hops[-1]), f"{'delivers' if ends else 'has'} key {key}")))
+    ring = tuple(map(_node_text, sorted(first["ring"])))
+    arrows = [Arrow(_node_text(one), _node_text(other), f"{n}. key {key}") for n, (one, other) in enumerate(pairwise(hops), 1)]
+    return MessageGraph(ring, (*arrows, Note(_node_text(hops[-1]), f"{'delivers' if ends else 'has'} key {key}")))
+
+
+def _node_text(node: Any) -> str:
+    return f"node {node}"
 
 
 def _step(number: int, before: TraceState, after: TraceState, without: Collection[str]) -> Iterator[Arrow | Note]:
@@ -106,11 +110,11 @@ def _step(number: int, before: TraceState, after: TraceState, without: Collectio
     gone, sent = (_messages(one["net"]) - _messages(other["net"]) for one, other in ((old, new), (new, old)))
     if gone and all(str(message[2]) == str(other[2]) and message[:2] == other[:2] for message in gone for other in sent) and sent:
         (message,) = sent
-        yield Note(str(message[0]), f"{number}. {after.action}: {' '.join(map(value_text, message[2:]))}")
+        yield Note(_node_text(message[0]), f"{number}. {after.action}: {' '.join(map(value_text, message[2:]))}")
     elif gone:
         (message,) = gone
         text = " ".join(map(value_text, message[2:]))
-        yield Arrow(str(message[0]), str(message[1]), f"{number}. {text}", lost=after.action == FAIL)
+        yield Arrow(_node_text(message[0]), _node_text(message[1]), f"{number}. {text}", lost=after.action == FAIL)
     else:
         yield Note("", f"{number}. {after.action}")
     shown = [name for name in new if name not in without and name not in ("net", "restarts")]
@@ -118,7 +122,7 @@ def _step(number: int, before: TraceState, after: TraceState, without: Collectio
     for node in _rows(new["up"]):
         changed = [f"{name} = {value_text(now[node])}" for name, (was, now) in rows.items() if was[node] != now[node]]
         if changed:
-            yield Note(str(node), ", ".join(changed))
+            yield Note(_node_text(node), ", ".join(changed))
 
 
 def _messages(net: Value) -> frozenset[Any]:

@@ -23,7 +23,7 @@ def of_path(system: System, path: Iterable[Edge], without: Collection[str] = ())
     described by its changes. A model may render the content of messages (`content_text`) and changes of variables
     (`change_texts`) in its own way.
     """
-    return MessageGraph(tuple(map(str, system.places)), tuple(_happenings(system, path, without)))
+    return MessageGraph(node_names(system), tuple(_happenings(system, path, without)))
 
 
 def describe_start(system: System) -> list[str]:
@@ -36,8 +36,13 @@ def describe_start(system: System) -> list[str]:
         both = zip(system.model.node_variables, *map(system.model.node_values, (new, state)), strict=True)
         changed = ", ".join(text for name, was, now in both for text in _change_texts(name, was, now, ()))
         if changed:
-            lines.append(f"{place} begins with {changed}")
+            lines.append(f"{system.model.node_text(place)} begins with {changed}")
     return lines
+
+
+def node_names(system: System) -> tuple[str, ...]:
+    """Returns the name of each node, as texts and diagrams have it."""
+    return tuple(map(system.model.node_text, system.places))
 
 
 class Happened(NamedTuple):
@@ -75,7 +80,7 @@ class Sendings:
 
 
 def _happenings(system: System, path: Iterable[Edge], without: Collection[str]) -> Iterator[Arrow | Note]:
-    world = system.initial()
+    world, names = system.initial(), node_names(system)
     sent = Sendings(system.network.is_ordered)
     for number, edge in enumerate(path, 1):
         taken = find_event(system, world, edge)
@@ -87,32 +92,38 @@ def _happenings(system: System, path: Iterable[Edge], without: Collection[str]) 
             yield _arrow(system, number, edge.label, taken.message, sent.of(taken.message))
         elif taken.place is not None:
             command = _command_text(system, world, edge.target, taken.place)
-            yield Note(str(system.places[taken.place]), f"{number}. {edge.label}{command}")
+            yield Note(names[taken.place], f"{number}. {edge.label}{command}")
         for place in dict.fromkeys((taken.place, taken.sender)):
             if place is not None and (changed := changes(system, world, edge.target, place, without)):
-                yield Note(str(system.places[place]), changed)
+                yield Note(names[place], changed)
         sent.add(taken.sent, number)
         world = edge.target
     for message in () if "net" in without else world[len(system.places) + 1 :]:
-        sender, to, _ = system.messages[message]
+        sender, to = ends(system, message)
         step = sent.of(message)
         when = "" if step is None else f", sent in {step}"
-        yield Note(str(sender), f"still under way to {to}{when}: {message_content(system, message)}")
+        yield Note(sender, f"still under way to {to}{when}: {message_content(system, message)}")
 
 
 def _command_text(system: System, before: World, after: World, place: int) -> str:
     """Renders the pending command of its application that a node has executed in a step, such as `: crash`; empty if none."""
     old, new = ([*getattr(system.states[world[place]], "todo", ())] for world in (before, after))
     done = old[: len(old) - len(new)] if old[len(old) - len(new) :] == new else [todo for todo in old if todo not in new]
-    return "".join(f": {' '.join(map(value_text, todo))}" for todo in done)
+    return "".join(f": {system.model.command_text(todo)}" for todo in done)
 
 
 def _arrow(system: System, number: int, label: str, message: int, sent: int | None) -> Arrow:
-    sender, to, _ = system.messages[message]
+    sender, to = ends(system, message)
     remarks = ["once more"] if label == RECEIVE_AGAIN else []
     remarks += [f"sent in {sent}"] if sent is not None and sent != number - 1 else []
     remark = f" ({', '.join(remarks)})" if remarks else ""
-    return Arrow(str(sender), str(to), f"{number}. {message_content(system, message)}{remark}", lost=label in (LOSE, FAIL))
+    return Arrow(sender, to, f"{number}. {message_content(system, message)}{remark}", lost=label in (LOSE, FAIL))
+
+
+def ends(system: System, message: int) -> tuple[str, str]:
+    """Returns the names of the sender and the receiver of a message, by its number."""
+    sender, to, _ = system.messages[message]
+    return system.model.node_text(sender), system.model.node_text(to)
 
 
 def message_content(system: System, message: int) -> str:
@@ -132,15 +143,15 @@ def _part_text(part: Any) -> str:
 
 def _foreign(system: System, number: int, world: World, edge: Edge) -> Iterator[Note]:
     yield Note("", f"{number}. {edge.label}")
-    for place, name in enumerate(system.places):
+    for place, name in enumerate(node_names(system)):
         if changed := changes(system, world, edge.target, place):
-            yield Note(str(name), changed)
+            yield Note(name, changed)
     count = len(system.places) + 1
     before, after = set(world[count:]), set(edge.target[count:])
     for what, messages in (("no longer under way", before - after), ("sent", after - before)):
         for message in sorted(messages):
-            sender, to, _ = system.messages[message]
-            yield Note(str(sender), f"{what} to {to}: {message_content(system, message)}")
+            sender, to = ends(system, message)
+            yield Note(sender, f"{what} to {to}: {message_content(system, message)}")
 
 
 def find_event(system: System, world: World, edge: Edge) -> Happened | None:

@@ -11,6 +11,7 @@ from typing import Any, Final
 from peerproof.conformance.adapter.implementation import WITHOUT_A_PROGRAM
 from peerproof.conformance.clauses import catalogue
 from peerproof.conformance.diagrams import message_graph
+from peerproof.conformance.diagrams.compact import Renderer, render_whole
 from peerproof.conformance.diagrams.labels import MOST_SHOWN, message_text, visible, window_texts
 from peerproof.conformance.diagrams.message_graph import MessageGraph
 from peerproof.conformance.runner.result import BROKEN, Result
@@ -96,18 +97,20 @@ def diagram(story: Sequence[Arrow | TrialEvent], protocol: str) -> str:
     return MessageGraph(tuple(dict.fromkeys(names)) or ("",), tuple(shown)).text()
 
 
-def draw_part(part: Arrow | TrialEvent, protocol: str, *, digits: bool = True) -> message_graph.Arrow | message_graph.Note:
+def draw_part(
+    part: Arrow | TrialEvent, protocol: str, *, digits: bool = True, render: Renderer = render_whole
+) -> message_graph.Arrow | message_graph.Note:
     """Converts a part of a story to a part of a diagram; a valid message can be shown without its bytes."""
     at = "" if part.at is None else f"{part.at} ms: "
     if isinstance(part, TrialEvent):
         return message_graph.Note(part.node, at + part.what)
-    label = part.label or f"{_message(protocol, part.bytes or '')}{f'   {part.bytes or _NO_BYTES}' if digits else ''}"
+    label = part.label or f"{_message(protocol, part.bytes or '', render)}{f'   {part.bytes or _NO_BYTES}' if digits else ''}"
     return message_graph.Arrow(part.source, part.target, at + truncate_text(label))
 
 
-def _message(protocol: str, digits: str) -> str:
+def _message(protocol: str, digits: str, render: Renderer) -> str:
     try:
-        return message_text(describe_bytes(protocol, digits))
+        return render("recv", describe_bytes(protocol, digits))
     except (KeyError, ValueError):  # an unknown protocol, or an edited record
         return digits
 

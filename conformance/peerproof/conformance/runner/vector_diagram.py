@@ -7,21 +7,29 @@ from itertools import chain
 from typing import Any
 
 from peerproof.conformance.clauses.catalogue import specification
+from peerproof.conformance.diagrams.compact import select_renderer
 from peerproof.conformance.diagrams.labels import message_text, plain_text
 from peerproof.conformance.diagrams.message_graph import Arrow, MessageGraph, Note
+from peerproof.conformance.diagrams.names import names_in_vector, rename
 from peerproof.conformance.runner.trial import on_connection
 from peerproof.conformance.vectors.suite import Vector
 from peerproof.spec.core import EVERYBODY
 from peerproof.spec.errors import MalformedMessage
 
 
-def of_vector(vector: Vector) -> MessageGraph:
-    """Returns the graph of a vector: its nodes and all other named addresses; expected messages are `judged`."""
+def of_vector(vector: Vector, *, is_full: bool = False) -> MessageGraph:
+    """
+    Returns the graph of a vector: its nodes and all other named addresses; expected messages are `judged`.
+
+    Messages have their compact form, and nodes their names, unless `is_full`; those of the codec are always shown whole.
+    """
     if vector.layer == "codec":
         return _of_codec(vector)
-    graph = _Graph(vector)
+    graph = _Graph(vector, is_full=is_full)
     happenings = tuple(graph.happenings())
-    return MessageGraph(tuple(dict.fromkeys([*vector.body["nodes"], *graph.others])), happenings)
+    drawn = MessageGraph(tuple(dict.fromkeys([*vector.body["nodes"], *graph.others])), happenings)
+    names = {} if is_full else names_in_vector(specification(vector.protocol), vector.body)
+    return drawn.relabel(lambda label: rename(label, names))
 
 
 def _of_codec(vector: Vector) -> MessageGraph:
@@ -45,14 +53,15 @@ def of_expectation(vector: Vector, expect: Mapping[str, Any]) -> tuple[Arrow | N
     return tuple(_Graph(vector).expectation(expect))
 
 
-def of_step(vector: Vector, step: Mapping[str, Any]) -> tuple[Arrow | Note, ...]:
+def of_step(vector: Vector, step: Mapping[str, Any], *, is_full: bool = False) -> tuple[Arrow | Note, ...]:
     """Returns one step of a vector: its input, or its expectation."""
-    return tuple(_Graph(vector).step(step))
+    return tuple(_Graph(vector, is_full=is_full).step(step))
 
 
 class _Graph:
-    def __init__(self, vector: Vector) -> None:
+    def __init__(self, vector: Vector, *, is_full: bool = True) -> None:
         self.body = vector.body
+        self.render = select_renderer(vector.protocol, is_full=is_full)
         self.message = specification(vector.protocol).MESSAGE
         self.names: dict[str, str] = {plain_text(node["addr"]): name for name, node in self.body["nodes"].items()}
         self.others: list[str] = []
@@ -129,8 +138,8 @@ class _Graph:
 
     def label(self, message: Mapping[str, Any]) -> str:
         if "message" in message:
-            return message_text(message["message"])
+            return self.render("recv", message["message"])
         try:
-            return message_text(self.message.plain(self.message.decode(bytes.fromhex(message["bytes"]))))
+            return self.render("recv", self.message.plain(self.message.decode(bytes.fromhex(message["bytes"]))))
         except MalformedMessage as error:
             return f"{message['bytes'] or 'nothing'} ({error.reason})"

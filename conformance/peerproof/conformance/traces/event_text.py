@@ -6,6 +6,7 @@ import json
 from datetime import UTC, datetime
 from typing import Final
 
+from peerproof.conformance.diagrams.compact import Renderer, render_whole
 from peerproof.conformance.diagrams.labels import message_text, visible
 from peerproof.spec.forms.form import Plain
 from peerproof.spec.traces.trace import Line
@@ -26,20 +27,20 @@ def instant_text(t_us: int) -> str:
     return datetime.fromtimestamp(t_us / 1_000_000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def event_text(line: Line) -> str:
+def event_text(line: Line, render: Renderer = render_whole) -> str:
     """The event of a trace line: `recv from n0:1: delta []`, `timer round`, `update_local k v`."""
     match line.kind:
         case "start":
             text = "start"
         case "recv":
-            text = f"recv from {line.peer}: {message_text(line.args)}"
+            text = f"recv from {line.peer}: {render('recv', line.args)}"
         case "sent":
             arrived = "arrived" if line.args.get("took") is not None else "did not arrive"
-            text = f"sent to {line.peer}, {arrived}: {message_text(line.args.get('message'))}"
+            text = f"sent to {line.peer}, {arrived}: {render('recv', line.args.get('message'))}"
         case "timer":
-            text = f"timer {message_text(line.args)}"
-        case _:
-            text = message_text(line.args)
+            text = f"timer {render('timer', line.args)}"
+        case kind:
+            text = render(kind, line.args)
     return visible(text)
 
 

@@ -22,8 +22,10 @@ from functools import cached_property
 from heapq import heappop, heappush
 from typing import BinaryIO, Final, NamedTuple
 
-from peerproof.conformance.diagrams.labels import id_shortener, message_text
+from peerproof.conformance.diagrams.compact import Renderer, select_renderer
+from peerproof.conformance.diagrams.labels import id_shortener
 from peerproof.conformance.diagrams.message_graph import Arrow, Excerpt, MessageGraph, Note, Timed
+from peerproof.conformance.diagrams.names import names_in_trace, rename
 from peerproof.conformance.suite.source import STANDARD_INPUT, open_source
 from peerproof.conformance.traces.event_text import SINCE_1970
 from peerproof.conformance.traces.steps import senders_of
@@ -316,13 +318,30 @@ def _read(reader: Reader, names: Sequence[str]) -> Reader:
     return reader
 
 
-def trace_graph(reader: Reader, excerpt: Excerpt) -> MessageGraph:
-    """Draws the lines that were read: nodes in the order of their names, long ids cut to their first digits. Raises NoTrace."""
-    drawing = _Drawing(reader.recording(), reader.origin, excerpt, is_whole=not reader.cut)
+def trace_graph(reader: Reader, excerpt: Excerpt, *, is_full: bool = False) -> MessageGraph:
+    """
+    Draws the lines that were read: nodes in the order of their names, messages in their compact form unless `is_full`.
+
+    The id of a node is replaced by its name, another long id is cut to its first digits. Raises NoTrace.
+    """
+    drawing = _drawing(reader, excerpt, is_full=is_full)
     graph = excerpt.graph(drawing.entries())
+    names = {} if is_full else names_in_trace([line for _, line in reader.lines])
+    graph = graph.relabel(lambda label: rename(label, names))
     shorten = id_shortener((each.label for each in graph.happenings), graph.participants)
     nodes = sorted(graph.participants, key=lambda name: [part.zfill(20) for part in re.split(r"(\d+)", name)])
-    return MessageGraph(tuple(nodes), tuple(each._replace(label=shorten(each.label)) for each in graph.happenings))
+    return MessageGraph(tuple(nodes), graph.relabel(shorten).happenings)
+
+
+#: What is said of a node after its last line: where it starts again later, and where others still send to it.
+STOPPED: Final = "crash or stop: the node starts again later"
+UNHEARD: Final = "crash or end of its log: no further line, though others still send to it"
+
+#: The prefix of it in a diagram.
+CROSS: Final = "✕ "
+
+#: Messages to a node in a row that may be lost although it runs.
+MOST_LOST: Final = 1
 
 
 class Drawn(NamedTuple):
@@ -332,18 +351,26 @@ class Drawn(NamedTuple):
     at: int
     entries: tuple[Arrow | Note, ...]
     sent_at: int | None  #: of a message that is received, the time at which it was sent, if that is known
+    end: str  #: that the node stops after this line, in words; else empty
 
 
 def drawn_lines(reader: Reader) -> Iterator[Drawn]:
     """Yields the lines that were read, in the order in which they are drawn. Raises NoTrace."""
-    drawing = _Drawing(reader.recording(), reader.origin, Excerpt(), is_whole=not reader.cut)
+    drawing = _drawing(reader, Excerpt(), is_full=False)
     before: int | None = None
     for place in drawing.record.order():
         line = drawing.record.lines[place].line
         sending = drawing.record.sent_by.get(place)
         sent_at = None if sending is None else drawing.at(sending.place)
-        yield Drawn(line, drawing.at(place), tuple(drawing.entries_of(place, line, "", before)), sent_at)
+        entries = tuple(drawing.entries_of(place, line, "", before))
+        yield Drawn(line, drawing.at(place), entries, sent_at, drawing.ends.get(place, ""))
         before = place
+
+
+def _drawing(reader: Reader, excerpt: Excerpt, *, is_full: bool) -> _Drawing:
+    record = reader.recording()
+    render = select_renderer(record.lines[0].line.protocol, is_full=is_full)
+    return _Drawing(record, reader.origin, excerpt, not reader.cut, render)
 
 
 @dataclass
@@ -352,6 +379,7 @@ class _Drawing:
     origin: int
     excerpt: Excerpt
     is_whole: bool
+    render: Renderer
 
     @cached_property
     def _receipts(self) -> dict[Sending, int]:
@@ -370,6 +398,39 @@ class _Drawing:
             found[line.node] = max(self.record.t_us(place), found.get(line.node, 0))
         return found
 
+    @cached_property
+    def ends(self) -> Mapping[int, str]:
+        """
+        Index of the last line of each node that stops -> what is known of that.
+
+        A node that starts again has stopped before. Of one without further lines it is likely if others send to it later, and so
+        long before the end that the messages would have arrived. Nothing is said of it if lines were left out.
+        """
+        last: dict[str, int] = {}
+        unheard: dict[str, list[int]] = {}  # the times of messages to a node since its last line
+        found: dict[int, str] = {}
+        longest = end = 0
+        for place in self.record.order():
+            line, at = self.record.lines[place].line, self.at(place)
+            if line.kind == "start" and line.node in last:
+                found[last[line.node]] = STOPPED
+            last[line.node], unheard[line.node] = place, []
+            for _, to, _ in sendings(line):
+                if to in last and to != line.node:
+                    unheard[to].append(at)
+            if (sending := self.record.sent_by.get(place)) is not None:
+                longest = max(longest, at - self.at(sending.place))
+            end = max(end, at)
+        for node, times in unheard.items():
+            if self.is_whole and sum(at + longest < end for at in times) > MOST_LOST:
+                found[last[node]] = UNHEARD
+        return found
+
+    @cached_property
+    def _down(self) -> frozenset[str]:
+        """The nodes that stop and do not start again."""
+        return frozenset(self.record.lines[place].line.node for place, what in self.ends.items() if what == UNHEARD)
+
     def entries(self) -> Iterator[Timed]:
         under_way: dict[Sending, tuple[int, Note]] = {}
         before: int | None = None
@@ -383,11 +444,13 @@ class _Drawing:
                 under_way.pop(sending, None)
             for entry in self.entries_of(place, line, f"{at} ms: ", before):
                 yield Timed(at, entry)
+            if place in self.ends:
+                yield Timed(at, Note(line.node, f"{CROSS}{self.ends[place]}"))
             before = place
             for effect, to, message in sendings(line):
                 sending = Sending(place, effect)
                 if self._is_under_way(sending, to):
-                    note = Note(line.node, f"still under way to {_name(to)}, sent at {at} ms: {message_text(message)}")
+                    note = Note(line.node, f"still under way to {_name(to)}, sent at {at} ms: {self.render('recv', message)}")
                     under_way[sending] = at, note
         for _, note in under_way.values():
             yield Timed(end, note)
@@ -401,21 +464,21 @@ class _Drawing:
         return sending in self._receipts or (to in self._last and not self._is_lost(sending, to))
 
     def _is_lost(self, sending: Sending, to: str) -> bool:
-        return self.is_whole and to in self._last and self._last[to] > self.record.t_us(sending.place)
+        return self.is_whole and to in self._last and (to in self._down or self._last[to] > self.record.t_us(sending.place))
 
     def entries_of(self, place: int, line: Line, at: str, before: int | None) -> Iterator[Arrow | Note]:
         """Yields what is drawn of a line; `at` goes before the first label, `before` is the line drawn before it."""
         match line.kind:
             case "recv":
                 yield Arrow(
-                    self.record.peers.get(place, ""), line.node, at + message_text(line.args) + self._remark(place, before)
+                    self.record.peers.get(place, ""), line.node, at + self.render("recv", line.args) + self._remark(place, before)
                 )
             case "start":
                 yield Note(line.node, f"{at}start")
             case "sent":
-                yield from _outcome(line, at)
+                yield from self._outcome(line, at)
             case kind:
-                yield Note(line.node, f"{at}{'timer ' if kind == 'timer' else ''}{message_text(line.args)}")
+                yield Note(line.node, f"{at}{'timer ' if kind == 'timer' else ''}{self.render(kind, line.args)}")
         if line.refused is not None:
             yield Note(line.node, f"refused: {line.refused}")
         for number, effect in enumerate(line.effects):
@@ -424,25 +487,24 @@ class _Drawing:
     def _effect(self, sending: Sending, line: Line, effect: Plain) -> Iterator[Arrow | Note]:
         match effect:
             case {"notify": notice}:
-                yield Note(line.node, f"tells {message_text(notice)}")
+                yield Note(line.node, f"tells {self.render('notify', notice)}")
             case {"send": {"to": str(to), "message": message}} if sending not in self._receipts:
                 if to not in self._last:
-                    yield Arrow(line.node, _name(to), message_text(message))
+                    yield Arrow(line.node, _name(to), self.render("recv", message))
                 elif self._is_lost(sending, to):
-                    yield Arrow(line.node, to, message_text(message), lost=True)
+                    yield Arrow(line.node, to, self.render("recv", message), lost=True)
+
+    def _outcome(self, line: Line, at: str) -> Iterator[Note]:
+        """Yields a note if a message over a connection did not arrive; the drawing shows the arrivals anyway."""
+        match line.args:
+            case {"took": None, "message": message}:
+                yield Note(line.node, f"{at}did not arrive at {line.peer}: {self.render('recv', message)}")
 
     def _remark(self, place: int, before: int | None) -> str:
         sending = self.record.sent_by.get(place)
         remarks = ["once more"] if place in self.record.again else []
         remarks += [f"sent at {self.at(sending.place)} ms"] if sending is not None and sending.place != before else []
         return f" ({', '.join(remarks)})" if remarks else ""
-
-
-def _outcome(line: Line, at: str) -> Iterator[Note]:
-    """Yields a note if a message over a connection did not arrive; the drawing shows the arrivals anyway."""
-    match line.args:
-        case {"took": None, "message": message}:
-            yield Note(line.node, f"{at}did not arrive at {line.peer}: {message_text(message)}")
 
 
 def _name(to: str) -> str:

@@ -48,15 +48,16 @@ class Result:
             lines = [f"{self.steps} steps, {self.sent} messages sent, {self.cut_off} stopped by a partition"]
         lines += self.figures.text() if self.figures else ()
         lines += [f"{node} crashed by itself at {at} ms: {reason}" for node, at, reason in self.failures]
-        for name, since in self.reached.items():
-            lines.append(f"{name}: " + (f"since round {since}" if since is not None else "not reached"))
+        lines += [f"{name}: since round {since}" for name, since in self.reached.items() if since is not None]
+        missing = [name for name, since in self.reached.items() if since is None]
+        lines += [f"{name}: does not hold at the end; more --rounds may reach it" for name in missing]
         lines += [
             f"VIOLATED {name}: {about}; first at {at} ms, after a step of {node}" for name, about, node, at in self.violations
         ]
         if self.never_seen:
             lines.append(f"never reached, so that the run covers little: {', '.join(self.never_seen)}")
         if self.checked and not self.violations:
-            lines.append("no property is violated")
+            lines.append("no property is violated" + (f", but not all hold at the end: {', '.join(missing)}" if missing else ""))
         return "\n".join(lines)
 
 

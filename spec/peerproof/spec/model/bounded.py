@@ -72,6 +72,7 @@ class Model(ABC):
     nodes: tuple[tuple[NodeId, Any], ...]  #: each node with its first state, in the order of `names`
     under_way: tuple[InFlight, ...] = ()  #: the messages under way in the initial state
     has_connections: ClassVar[bool] = False
+    command_forms: ClassVar[Mapping[str, str]] = {}  #: texts of pending commands of applications, with arguments that apply
     first_moment: ClassVar[Pick | None] = None  #: a pick that represents all others, if random choices only select moments
     overrides: ClassVar[Overrides] = {}  #: other definitions during a step
     changes: ClassVar[tuple[Change, ...]] = ()  #: wrappers around each step, the innermost first
@@ -114,6 +115,10 @@ class Model(ABC):
     def number(address: NodeId, /) -> int:
         """Returns the node of the TLA+ module that has this address."""
         return int(address)
+
+    def node_text(self, address: NodeId) -> str:
+        """Returns the name of a node in texts and diagrams, by its number, as values of variables have it."""
+        return f"node {self.number(address)}"
 
     @abstractmethod
     def offers(self, state: Any) -> Iterable[tuple[str, Any]]:
@@ -160,6 +165,11 @@ class Model(ABC):
     def change_texts(variable: str, was: Any, now: Any, /) -> Iterable[str] | None:  # noqa: ARG004  # none by default
         """Returns the texts for a change of a node's variable in diagrams; None for the common ones."""
         return None
+
+    def command_text(self, todo: tuple[str, *tuple[Any, ...]]) -> str:
+        """Renders a pending command, without arguments that do not apply to it."""
+        name, *arguments = todo
+        return self.command_forms.get(name, name).format(*arguments)
 
     def is_there(self, state: Any) -> bool:  # noqa: ARG002  # always by default
         """Whether a node in this state receives messages over connections."""

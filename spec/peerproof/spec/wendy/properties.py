@@ -125,6 +125,16 @@ def has_only_heartbeats(cluster: Cluster) -> bool:
     return all(isinstance(message, messages.Heartbeat) for _, _, message in cluster.in_flight)
 
 
+#: The messages of a node that joins, and the answers to them.
+_OF_JOINS: Final = (messages.NodeJoin, messages.StateData, messages.NodeAnnouncement, messages.NodeRace)
+
+
+def all_joined(cluster: Cluster) -> bool:
+    """All nodes are in one ring, none is about to act by itself, and no message of a join is under way. [WL-01]"""
+    is_under_way = any(isinstance(message, _OF_JOINS) for _, _, message in cluster.in_flight)
+    return not is_under_way and is_one_ring(cluster) and not any(map(is_busy, cluster.nodes.values()))
+
+
 def is_busy(state: State) -> bool:
     """Whether the node will act by itself."""
     is_joining = state.stage in (Stage.JOINING, Stage.WAITING)
@@ -253,6 +263,7 @@ PROPERTIES: Final = (
         "QuietNeighbours", "at rest, if no node has gone, neighbours know each other", ("WI-09",), "cluster", neighbours_known
     ),
     Property("QuietOneOwner", "at rest, if no node has gone, each key has one owner", ("WI-10", "W-37"), "cluster", one_owner),
+    Property("AllJoined", "all nodes have joined, and announcements cease", ("WL-01",), "cluster", all_joined, "eventually"),
     Property("RaceWarned", "a race is detected", ("W-64",), "step", race_warned, "sometimes"),
     Property("SomebodyJoins", "a node joins", ("W-60",), "step", joins, "sometimes"),
     Property("SomebodyForwards", "a message is forwarded", ("W-38",), "step", sends_on, "sometimes"),

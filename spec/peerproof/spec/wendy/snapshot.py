@@ -94,7 +94,7 @@ STATE: Final[Any] = StateForm(
 #: The shapes of answers to queries.
 ANSWERS: Final = {
     "own": Answer(
-        "What the node knows of itself: its id, how far it has come, the versions of its tables.",
+        "What the node knows of itself: its id, its stage (`alone` also if it started the ring), the versions of its tables.",
         Members(id=ID, stage=OneOf(Stage), versions=VERSIONS),
     ),
     "routing_table": Answer(

@@ -66,7 +66,7 @@ class Config:
 class Stage(Enum):
     """The progress of a node in joining. [W-45…W-60]"""
 
-    ALONE = "alone"  #: it has not asked to join
+    ALONE = "alone"  #: it has not asked to join, as also the node that started the ring
     JOINING = "joining"  #: it has asked, and waits for a leaf set
     WAITING = "waiting"  #: it waits for slow nodes
     JOINED = "joined"

@@ -14,6 +14,7 @@ const TIME = 70;
 const COLUMNS = { least: 140, usual: 230, most: 400 };
 const MARGINS = { least: 100, most: 170 };
 const LETTER = 7.3;
+const REMARK = / \((?:once more|sent)[^()]*\)$/; // stays where a label is cut
 
 /** @param {Part} part @returns {string[]} */
 export const namesOf = (part) => ("from" in part ? [part.from, part.to] : [part.node]).filter(Boolean);
@@ -69,7 +70,9 @@ function note(part, x, y, width) {
 /** The label of a part; the type of a message opens its legend. @param {Part} part @param {number} x @param {number} y @param {string} anchor @param {number} room in pixels */
 function label(part, x, y, anchor, room) {
   const mark = !part.wrong ? "" : !("from" in part) ? "✗ " : part.judged ? "✗ not sent: " : "✗ not expected: ";
-  const text = shorten(readable(part.label), Math.max(8, Math.floor(room / LETTER)));
+  const whole = readable(part.label);
+  const remark = whole.match(REMARK)?.[0] ?? "";
+  const text = shorten(whole.slice(0, whole.length - remark.length), Math.max(8, Math.floor(room / LETTER) - remark.length)) + remark;
   const made = draw("text", { x, y, "text-anchor": anchor, class: "label" });
   const type = "from" in part ? part.type ?? typeIn(text) : "";
   if (!("from" in part) || !type) {

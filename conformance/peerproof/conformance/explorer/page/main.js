@@ -204,7 +204,7 @@ function lookForState() {
     return;
   }
   return lookFor(`${wanted.field} = ${wanted.value}`, () => source.find(place(), wanted), ({ known }) =>
-    say(known ? `No: in no state of this model does ${wanted.node ? `node ${wanted.node}` : "any node"} have ${wanted.field} = ${wanted.value || "(empty)"}.`
+    say(known ? `No: in no state of this model does ${wanted.node || "any node"} have ${wanted.field} = ${wanted.value || "(empty)"}.`
       : `No node of this model has a field ${wanted.field}: the cards show their names.`));
 }
 

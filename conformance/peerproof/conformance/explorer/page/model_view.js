@@ -82,11 +82,13 @@ function findAnswer(view) {
   return { step, cause, isArrival, shown: isArrival && !hasArrived ? null : step + Number(hasArrived) };
 }
 
+const capitalize = (/** @type {string} */ name) => name.charAt(0).toUpperCase() + name.slice(1);
+
 /** The card of a node; of one that is down, what it knew before is folded.
  * @param {View["nodes"][number]} node @param {HTMLElement} actions */
 function cardOf(node, actions) {
   const isDown = node.fields.some((field) => field.name === "up" && field.value === "False");
-  const card = nodeCard(node, `Node ${node.name}`, null, ...(isDown ? [make("p", { class: "down" }, "(the node is down)")] : []), actions);
+  const card = nodeCard(node, capitalize(node.name), null, ...(isDown ? [make("p", { class: "down" }, "(the node is down)")] : []), actions);
   if (!isDown) return card;
   card.classList.add("is-down");
   const table = /** @type {HTMLElement} */ (card.querySelector("table"));
@@ -185,7 +187,7 @@ export function renderModel(view, go) {
   const last = view.steps.at(-1);
   element("about").textContent = `${view.about} ${view.limits}`;
   const end = view.moves.length ? "" : " Nothing more can happen within the limits of the model: go Back, or to the Start.";
-  say(last ? `Step ${view.steps.length}. ${sentence(last)}${end}` : `All nodes have just started.${end}`);
+  say(last ? `Step ${view.steps.length}. ${sentence(last)}${end}` : `The beginning.${end}`);
 
   element("nodes").replaceChildren(...view.nodes.map((node) =>
     cardOf(node, choices(view.moves.filter((move) => move.node === node.name && !move.message), take,
@@ -221,8 +223,8 @@ export function renderModel(view, go) {
   }));
 
   fill(selectOf("way"), [["", "…"], ...view.reaches.map((reach) => questionOf(reach, view.reaches))], view.asked?.name ?? "");
-  fill(selectOf("node"), [["", "any node"], ...names.map((name) => /** @type {[string, string]} */ ([name, `node ${name}`]))], selectOf("node").value);
-  fill(selectOf("keep-node"), names.map((name) => [name, `node ${name}`]), selectOf("keep-node").value || names[0]);
+  fill(selectOf("node"), [["", "any node"], ...names.map((name) => /** @type {[string, string]} */ ([name, name]))], selectOf("node").value);
+  fill(selectOf("keep-node"), names.map((name) => [name, name]), selectOf("keep-node").value || names[0]);
   const fields = new Set(view.nodes.flatMap((node) => node.fields.map((field) => field.name)));
   element("fields").replaceChildren(...[...fields].map((name) => make("option", { value: name })));
 }
@@ -241,7 +243,7 @@ export function renderCheck(check, view, node) {
     make("li", { class: found ? "broken" : "" }, `Step ${Number(index) + 1}. ${sentence(view.steps[Number(index)])}: `,
       ...(found ? [make("span", { class: "verdict" }, `✗ ${found.what}`), sides(found)] : [make("span", { class: "verdict" }, "✓ as specified")])));
   if (check.end) rows.push(make("li", { class: "broken" }, `After the last step: ✗ ${check.end.what}`, sides(check.end)));
-  to.replaceChildren(make("p", {}, `The implementation as node ${node}: ${check.verdict}`), make("ol", { class: "checks" }, ...rows));
+  to.replaceChildren(make("p", {}, `The implementation as ${node}: ${check.verdict}`), make("ol", { class: "checks" }, ...rows));
 }
 
 /** @param {Problem} problem */

@@ -28,9 +28,9 @@ export function showExact(wanted) {
   isExact = wanted;
 }
 
-/** @param {string} text */
-export function readable(text) {
-  if (isExact) return text;
+/** @param {string} text @param {string} exact what is shown instead where texts are shown as they are */
+export function readable(text, exact = text) {
+  if (isExact) return exact;
   let shown = remembered.get(text);
   if (shown === undefined) {
     shown = makeReadable(text);

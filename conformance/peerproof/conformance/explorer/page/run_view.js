@@ -8,7 +8,7 @@ import { TimeLine } from "./time_line.js";
 /** @typedef {import("./graph.js").Part} Part */
 /** @typedef {import("./model_view.js").Problem} Problem */
 /** @typedef {{at: number | null, node: string, what: string, parts: Part[], more?: number, instead?: Part[], problem?: Problem,
- *   life?: string}} Moment life: "start", "restart" or "down", if the node begins, begins again or ends with it */
+ *   exact?: string, life?: string}} Moment exact: the whole text of `what`; life: "start", "restart" or "down", if the node begins, begins again or ends with it */
 /** @typedef {{protocol: string, title: string, about: string, clauses: [string, string][], verdict: string, commands: [string, string][],
  *   nodes: string[], names: [string, string][], cards: string[], moments: Moment[]}} Run */
 /** @typedef {{moment: Moment | null, nodes: {name: string, fields: import("./model_view.js").Field[]}[]}} Seen */
@@ -70,7 +70,7 @@ export function renderMoment(run, at, seen, go, again) {
   inputOf("moment").value = String(at);
   inputOf("moment").setAttribute("aria-valuetext", `step ${at + 1} of ${run.moments.length}`);
   const where = moment ? `Step ${at + 1} of ${run.moments.length}${moment.at === null ? "" : `, ${timeOf(moment)}`}. ` : "";
-  say(moment ? `${where}${moment.problem ? "✗ " : ""}${moment.node ? `${moment.node}: ` : ""}${shorten(readable(moment.what), 600)}` : "The beginning.");
+  say(moment ? `${where}${moment.problem ? "✗ " : ""}${moment.node ? `${moment.node}: ` : ""}${shorten(readable(moment.what, moment.exact), 600)}` : "The beginning.");
 
   const problem = moment?.problem;
   element("problem").hidden = !problem;
@@ -78,7 +78,7 @@ export function renderMoment(run, at, seen, go, again) {
     make("h3", {}, readable(`✗ ${problem.what}`)), sides(problem),
     ...(problem.clauses.length ? [make("p", {}, `Clauses: ${problem.clauses.join(", ")}`)] : [])] : []));
 
-  element("cards").replaceChildren(...seen.nodes.map((node) => nodeCard(node, node.name, specified(seen, node.name))));
+  element("cards").replaceChildren(...seen.nodes.map((node) => nodeCard(node, titleOf(run, node.name), specified(seen, node.name))));
   const rows = momentRows(run, at, moment);
   const names = run.nodes.filter((name) => rows.some((row) => namesOf(row.part).includes(name)));
   element("run-graph").replaceChildren(...(rows.length ? [drawGraph(names, rows, "Message graph of the last steps; the list below has them too", go, element("run-graph").clientWidth)] : []));
@@ -88,7 +88,7 @@ export function renderMoment(run, at, seen, go, again) {
     const number = first + index;
     const text = `${timeOf(one)}${one.problem ? " ✗" : ""}${one.node ? ` ${one.node}:` : ""} ${shorten(readable(one.what), 160)}`;
     return make("li", { value: String(number + 1), class: one.problem ? "broken" : "" },
-      button(text, () => go(number), { class: "step", title: one.what, ...(number === at ? { "aria-current": "step" } : {}) }));
+      button(text, () => go(number), { class: "step", title: one.exact ?? one.what, ...(number === at ? { "aria-current": "step" } : {}) }));
   }));
 }
 
@@ -112,6 +112,12 @@ function momentRows(run, at, moment) {
     }
   }
   return rows.slice(-60);
+}
+
+/** The name of a node, and the beginning of the id for which it stands in messages and tables. @param {Run} run @param {string} name */
+function titleOf(run, name) {
+  const known = run.names.find(([, each]) => each === name);
+  return known ? `${name} (${known[0].slice(0, 8)}…)` : name;
 }
 
 /** What the specification knows in place of a node; null if it does not play it too. @param {Seen} seen @param {string} name */

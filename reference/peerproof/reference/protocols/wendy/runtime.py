@@ -78,7 +78,7 @@ def render_notice(notice: Any) -> Mapping[str, Plain] | None:
 def readable(state: State) -> Mapping[str, Plain]:
     """Returns the own data, and the tables with addresses and with columns as hexadecimal digits, for a reader."""
     own: Any = wendy.QUERIES["own"](state)
-    stage = "started the ring" if state.stage is Stage.ALONE and state.known else own["stage"]
+    stage = "alone, as it started the ring" if state.stage is Stage.ALONE and state.known else own["stage"]
     cells = sorted(state.routing_table.items())
     return {
         "own": {**own, "stage": stage},

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, ClassVar, Final, NamedTuple, TypeAlias
 
 from peerproof.spec import distkv
 from peerproof.spec.core import Asked, Expired, NodeId, Notify, Option, Pick, Received, Send, Specification, Step, Table
@@ -206,6 +206,7 @@ class Model(ApplicationModel):
     """A few nodes, as defined by the constants of a configuration; `tla/distkv/constants.json` has some. Node 1 is `n1`."""
 
     state_kind = State
+    command_forms: ClassVar[Mapping[str, str]] = {"set": "set /{0} = {1}", "delete": "delete /{0}"}
     address = staticmethod(name)
     number = staticmethod(number)
 
@@ -215,6 +216,10 @@ class Model(ApplicationModel):
     #: The texts for diagrams.
     content_text = staticmethod(content_text)
     change_texts = staticmethod(change_texts)
+
+    def node_text(self, address: NodeId) -> str:
+        """Returns the name of the node, which other texts have too."""
+        return address
 
     def __init__(self, constants: Mapping[str, Any]) -> None:
         super().__init__(constants)

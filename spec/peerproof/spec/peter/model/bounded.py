@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple
 
 from peerproof.spec import peter
 from peerproof.spec.core import Asked, Expired, NodeId, Notify, Pick, Received, Send, Specification, Step, Table
@@ -140,6 +140,12 @@ class Model(ApplicationModel):
     """
 
     has_connections = True
+    command_forms: ClassVar[Mapping[str, str]] = {
+        "subscribe": "subscribe to topic {0}",
+        "unsubscribe": "unsubscribe from topic {0}",
+        "publish": "publish event {1} on topic {0}",
+        "tell": "tell node {0} of node {1}",
+    }
 
     def __init__(self, constants: Mapping[str, Any]) -> None:
         super().__init__(constants)

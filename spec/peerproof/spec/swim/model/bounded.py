@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 from uuid import UUID
 
 from peerproof.spec import swim
@@ -60,6 +60,12 @@ class Model(ApplicationModel):
     """A few nodes, as defined by the constants of a configuration; `tla/swim/constants.json` has some. Node 1 is at `n:1`."""
 
     state_kind = State
+    command_forms: ClassVar[Mapping[str, str]] = {
+        "add": "add node {0}",
+        "remove": "remove node {0}",
+        "leave": "leave node {0}",
+        "payload": "payload {0}",
+    }
 
     def __init__(self, constants: Mapping[str, Any]) -> None:
         super().__init__(constants)

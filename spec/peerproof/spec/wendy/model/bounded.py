@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from peerproof.spec import wendy
 from peerproof.spec.core import Expired, NodeId, Pick, Specification, Step, Table
@@ -62,6 +62,7 @@ class Model(ApplicationModel):
 
     state_kind = State
     has_connections = True
+    command_forms: ClassVar[Mapping[str, str]] = {"join": "join through node {0}", "route": "route key {0}"}
 
     def __init__(self, constants: Mapping[str, Any]) -> None:
         super().__init__(constants)

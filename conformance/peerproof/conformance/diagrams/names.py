@@ -15,6 +15,8 @@ from peerproof.spec.traces.trace import Line
 #: A UUID, or an id of 128 bits.
 _ID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{32}")
 
+_IDS_IN_TEXT: Final = re.compile(rf"(?<![0-9A-Za-z])(?:{_ID.pattern})(?![0-9A-Za-z])")
+
 #: Members of a record that describes a node, in plain form: its id, and its host.
 _IDS: Final = ("uuid", "id")
 _HOSTS: Final = ("host", "local_ip")
@@ -48,6 +50,16 @@ def names_in_trace(lines: Sequence[Line]) -> dict[str, str]:
     for line in lines:
         _add_described(names, {}, line.args)
     return names
+
+
+def rename(text: str, names: Mapping[str, str]) -> str:
+    """
+    Replaces long ids by the names of their nodes.
+
+    >>> rename("ping 11111111-1111-4111-8111-111111111111 1", {"11111111-1111-4111-8111-111111111111": "n1"})
+    'ping n1 1'
+    """
+    return _IDS_IN_TEXT.sub(lambda found: names.get(found[0], found[0]), text)
 
 
 def is_id(value: Any) -> TypeGuard[str]:
