@@ -130,7 +130,7 @@ def explore(program: Path, protocol: str) -> Counter[str]:
     for name in [*explorable(protocol)][::4]:
         walk = Walk(protocol, name)
         path = strolled(walk, name, 24)
-        for node in map(str, walk.system.places):
+        for node in walk.names:
             with suppress(NothingSeen, OutOfTime):  # a few paths are impossible by the clock
                 verdicts[str(check_path(walk, path, node, lambda: create_adapter(f"'{program}'"))["verdict"])] += 1
     return verdicts
