@@ -13,6 +13,7 @@ model. Or a protocol: its messages as data.
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from collections.abc import Collection
 
 from peerproof.cli import options
 from peerproof.cli.command import refuse
@@ -21,7 +22,6 @@ from peerproof.conformance.adapter import form_tables
 from peerproof.conformance.authoring.clause_report import ClauseNotFound, explain_clause
 from peerproof.conformance.authoring.model_report import explain_model
 from peerproof.conformance.authoring.property_report import explain_property
-from peerproof.conformance.explorer.walk import explorable
 from peerproof.conformance.vectors.suite import VectorError
 from peerproof.spec.protocols import PROTOCOLS
 
@@ -40,10 +40,16 @@ def run(args: Namespace) -> int:
     if of_property := explain_property(args.clause):
         print(of_property)
         return OK
-    if of_model := explain_model(args.clause, explorable):
+    if of_model := explain_model(args.clause, _explorable):
         print(of_model)
         return OK
     suite = options.suite(args) if args.vectors else None
     with refuse(VectorError), refuse(ClauseNotFound):
         print(explain_clause(args.clause, suite))
     return OK
+
+
+def _explorable(protocol: str) -> Collection[str]:
+    from peerproof.conformance.explorer.walk import explorable  # it loads the models, which clauses do not need
+
+    return explorable(protocol)

@@ -146,9 +146,9 @@ def test_in_a_ring_of_three_what_is_typed_is_delivered_at_the_closest_and_who_ha
 
 
 def test_a_node_without_an_id_has_that_of_its_address_and_tries_contacts_in_turn(start: Launch) -> None:
-    with socket.socket() as nobody:
-        nobody.bind(("127.0.0.1", 0))
-        unreachable = f"127.0.0.1:{nobody.getsockname()[1]}"
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        unreachable = f"127.0.0.1:{closed.getsockname()[1]}"
         first = start()
         second = start("--peer", unreachable, "--peer", first.addr)
 

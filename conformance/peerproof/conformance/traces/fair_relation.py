@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
+from functools import partial
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from peerproof.conformance.traces.other_readings import (
@@ -14,7 +15,7 @@ from peerproof.conformance.traces.other_readings import (
     Taken,
     add_readings,
     candidates,
-    combine_readings,
+    explain,
     is_silent,
     read_explanations,
     specification_by,
@@ -30,6 +31,9 @@ FREE_TRIES: Final = 500
 
 #: A step, or knowledge of the state: judged by a relation, which then has moved on.
 _Act: TypeAlias = Callable[[Relation], Judgement]
+
+#: Returns what was observed of a step, in the form of allowed outcomes; called only where other readings are tried.
+_See: TypeAlias = Callable[[], Mapping[str, Plain]]
 
 
 class FairJudgement(NamedTuple):
@@ -54,20 +58,20 @@ class FairRelation:
         """See `Relation.timers`."""
         return self._ways[0][1].timers
 
-    def start(self, node: NodeId, config: Any, observed: Observed, seen: Mapping[str, Plain]) -> FairJudgement:
-        """The node has started or restarted. `seen` is what was observed, in the form of allowed outcomes."""
+    def start(self, node: NodeId, config: Any, observed: Observed, see: _See) -> FairJudgement:
+        """The node has started or restarted. `see` returns what was observed, in the form of allowed outcomes."""
         self._life = []
-        return self._judge(lambda relation: relation.start(node, config, observed), seen)
+        return self._judge(lambda relation: relation.start(node, config, observed), see)
 
-    def take(self, event: Any, observed: Observed, seen: Mapping[str, Plain]) -> FairJudgement:
+    def take(self, event: Any, observed: Observed, see: _See) -> FairJudgement:
         """The node handles an event."""
-        return self._judge(lambda relation: relation.take(event, observed), seen)
+        return self._judge(lambda relation: relation.take(event, observed), see)
 
     def keep(self, fits: Callable[[Any], bool]) -> FairJudgement:
         """Keeps the states that agree with knowledge of the state at this moment."""
-        return self._judge(lambda relation: relation.keep(fits), {})
+        return self._judge(lambda relation: relation.keep(fits), dict)
 
-    def _judge(self, act: _Act, seen: Mapping[str, Plain]) -> FairJudgement:
+    def _judge(self, act: _Act, see: _See) -> FairJudgement:
         if self._life is not None:
             self._life.append(act)
             self._life = self._life if len(self._life) <= HINDSIGHT else None
@@ -78,25 +82,26 @@ class FairRelation:
                 self._ways = [(taken, relation) for taken, relation, _ in found]
                 return FairJudgement(found[0][2])
         ordinary = judged[0][2]
-        explained = [one for taken, relation in before for one in self._explain(taken, relation, act, ordinary, seen)][:MOST_WAYS]
+        explained = [one for taken, relation in before for one in self._explain(taken, relation, act, ordinary, see)][:MOST_WAYS]
         if known := [(one.taken, one.after) for one in explained if one.after is not None]:
             self._ways = known
         return FairJudgement(ordinary, read_explanations(self._protocol, explained), bool(known))
 
-    def _explain(
-        self, taken: Taken, before: Relation, act: _Act, ordinary: Judgement, seen: Mapping[str, Plain]
-    ) -> list[Explanation]:
+    def _explain(self, taken: Taken, before: Relation, act: _Act, ordinary: Judgement, see: _See) -> list[Explanation]:
         """Returns the other readings that explain a step from some states; `taken` are those that the node takes already."""
-        judged = {number: self._try(add_readings(taken, number), before, act) for number in candidates(self._protocol, taken)}
-        changed = [number for number, (judgement, _) in judged.items() if judgement != ordinary]
-        alone = [number for number in changed if judged[number][0].opinion is Opinion.ACCEPTED]
-        found = [Explanation((number,), add_readings(taken, number), judged[number][1]) for number in alone]
-        found = found or list(self._explain_together(taken, before, act, changed))
+        closed = [*candidates(self._protocol, taken)]
+        changing = [number for number in closed if self._try(add_readings(taken, number), before, act)[0] != ordinary]
+
+        def states_after_step(taken: Taken, tries: int | None = None) -> Relation | None:
+            judgement, relation = self._try(taken, before, act, tries)
+            return (self._live_by(taken) or relation) if judgement.opinion is Opinion.ACCEPTED else None
+
+        every = [*closed, *candidates(self._protocol, taken, is_open=True)]
         return (
-            [one._replace(after=self._live_by(one.taken) or one.after) for one in found]
-            or list(self._explain_life(taken))
-            or list(self._explain_freely(taken, before, act))
-            or list(self._explain_by_silence(taken, before, act, ordinary, seen))
+            explain(self._protocol, taken, changing, states_after_step)
+            or explain(self._protocol, taken, every, self._live_by, most=1)
+            or explain(self._protocol, taken, closed, partial(states_after_step, tries=FREE_TRIES), most=1)
+            or list(self._explain_by_silence(taken, before, act, ordinary, see))
         )
 
     def _act(self, taken: Taken, relation: Relation, act: _Act) -> Judgement:
@@ -111,25 +116,6 @@ class FairRelation:
         except MalformedMessage as error:
             return Judgement(Opinion.REJECTED, why=str(error)), relation
 
-    def _explain_together(self, taken: Taken, before: Relation, act: _Act, numbers: list[int]) -> Iterator[Explanation]:
-        """Yields the smallest combinations of readings that explain a step."""
-        for combinations in combine_readings(self._protocol, numbers):
-            has_found = False
-            for some in combinations:
-                judgement, relation = self._try(add_readings(taken, *some), before, act)
-                if judgement.opinion is Opinion.ACCEPTED:
-                    has_found = True
-                    yield Explanation(some, add_readings(taken, *some), relation)
-            if has_found:
-                return
-
-    def _explain_life(self, taken: Taken) -> Iterator[Explanation]:
-        """Yields readings that explain all steps of the node since its start."""
-        numbers = [*candidates(self._protocol, taken), *candidates(self._protocol, taken, is_open=True)]
-        for number in numbers:
-            if relation := self._live_by(add_readings(taken, number)):
-                yield Explanation((number,), add_readings(taken, number), relation)
-
     def _live_by(self, taken: Taken) -> Relation | None:
         """Returns the states after all steps since the start by some readings; None if these do not explain them."""
         relation = self._first.under(specification_by(self._protocol, taken))
@@ -137,15 +123,8 @@ class FairRelation:
         is_explained = acts and all(self._act(taken, relation, act).opinion is Opinion.ACCEPTED for act in acts)
         return relation if is_explained else None
 
-    def _explain_freely(self, taken: Taken, before: Relation, act: _Act) -> Iterator[Explanation]:
-        """Yields the readings that explain a step by answers that the specification would not give."""
-        for number in candidates(self._protocol, taken):
-            judgement, relation = self._try(add_readings(taken, number), before, act, FREE_TRIES)
-            if judgement.opinion is Opinion.ACCEPTED:
-                yield Explanation((number,), add_readings(taken, number), relation)
-
     def _explain_by_silence(
-        self, taken: Taken, before: Relation, act: _Act, ordinary: Judgement, seen: Mapping[str, Plain]
+        self, taken: Taken, before: Relation, act: _Act, ordinary: Judgement, see: _See
     ) -> Iterator[Explanation]:
         """Yields the first reading that shows that the document is silent about what differs."""
         for number in candidates(self._protocol, taken, is_open=True):
@@ -153,7 +132,7 @@ class FairRelation:
             if judgement.opinion is Opinion.ACCEPTED:
                 yield Explanation((number,), add_readings(taken, number), relation)
                 return
-            if is_silent(_outcomes(ordinary), _outcomes(judgement), seen):
+            if is_silent(_outcomes(ordinary), _outcomes(judgement), see()):
                 yield Explanation((number,), taken)
                 return
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
@@ -14,7 +14,7 @@ from peerproof.conformance.traces.other_readings import (
     Taken,
     add_readings,
     candidates,
-    combine_readings,
+    explain,
     is_silent,
     read_explanations,
     specification_by,
@@ -115,19 +115,25 @@ class FairReplay(Replay):
 
     def _explain(self, owner: _Owner, taken: Taken, state: Any, line: Line) -> list[Explanation]:
         """Returns the other readings that explain a step from a state; `taken` are those that the node takes already."""
-        changed: dict[int, Outcome] = {}
-        ordinary = self._repeat(taken, state, line)
-        for number in candidates(self.spec.NAME, taken):
-            outcome = self._repeat(add_readings(taken, number), state, line)
-            if outcome is not None and outcome != ordinary:
-                changed[number] = outcome
-        alone = [number for number, outcome in changed.items() if outcome.difference(line) is None]
-        found = [Explanation((number,), add_readings(taken, number), (changed[number].state,)) for number in alone]
-        found = found or list(self._explain_together(taken, state, line, [*changed]))
+        ordinary, closed = self._repeat(taken, state, line), [*candidates(self.spec.NAME, taken)]
+        changing = [number for number in closed if self._repeat(add_readings(taken, number), state, line) not in (None, ordinary)]
         life = self._lives.get(owner, ())
+
+        def end_of_step(taken: Taken) -> tuple[Any] | None:
+            outcome = self._repeat(taken, state, line)
+            if outcome is None or outcome.difference(line) is not None:
+                return None
+            return end_of_life(taken) or (outcome.state,)
+
+        def end_of_life(taken: Taken) -> tuple[Any] | None:
+            course, changed = Course(), self._specification(taken)
+            lines = (line if isinstance(line, Line) else line_of_members(self.spec.NAME, line) for line in life)
+            return (course.state,) if life and all(course.follow(changed, line) is None for line in lines) else None
+
+        every = [*closed, *candidates(self.spec.NAME, taken, is_open=True)]
         return (
-            [one._replace(after=self._live_by(one.taken, life) or one.after) for one in found]
-            or list(self._explain_life(taken, life))
+            explain(self.spec.NAME, taken, changing, end_of_step)
+            or explain(self.spec.NAME, taken, every, end_of_life, most=1)
             or list(self._explain_by_silence(taken, state, line, ordinary))
         )
 
@@ -138,31 +144,6 @@ class FairReplay(Replay):
         except (MalformedMessage, WrongAnswer):
             return None
 
-    def _explain_together(self, taken: Taken, state: Any, line: Line, numbers: list[int]) -> Iterator[Explanation]:
-        """Yields the smallest combinations of readings that explain a step."""
-        for combinations in combine_readings(self.spec.NAME, numbers):
-            has_found = False
-            for some in combinations:
-                outcome = self._repeat(add_readings(taken, *some), state, line)
-                if outcome is not None and outcome.difference(line) is None:
-                    has_found = True
-                    yield Explanation(some, add_readings(taken, *some), (outcome.state,))
-            if has_found:
-                return
-
-    def _explain_life(self, taken: Taken, life: Sequence[Line | Members]) -> Iterator[Explanation]:
-        """Yields readings that explain all steps of a node since its start."""
-        numbers = [*candidates(self.spec.NAME, taken), *candidates(self.spec.NAME, taken, is_open=True)]
-        for number in numbers:
-            if after := self._live_by(add_readings(taken, number), life):
-                yield Explanation((number,), add_readings(taken, number), after)
-
-    def _live_by(self, taken: Taken, life: Sequence[Line | Members]) -> tuple[Any] | None:
-        """Returns the state after all steps since the start by some readings; None if these do not explain them."""
-        course, changed = Course(), self._specification(taken)
-        lines = (line if isinstance(line, Line) else line_of_members(self.spec.NAME, line) for line in life)
-        return (course.state,) if life and all(course.follow(changed, line) is None for line in lines) else None
-
     def _explain_by_silence(self, taken: Taken, state: Any, line: Line, ordinary: Outcome | None) -> Iterator[Explanation]:
         """Yields the first reading that shows that the document is silent about what differs."""
         for number in candidates(self.spec.NAME, taken, is_open=True):
@@ -172,16 +153,18 @@ class FairReplay(Replay):
             if outcome.difference(line) is None:
                 yield Explanation((number,), add_readings(taken, number), (outcome.state,))
                 return
-            if ordinary is None or is_silent([_plain(ordinary, line)], [_plain(outcome, line)], _seen(line)):
+            if ordinary is None or is_silent(
+                [_plain_outcome(ordinary, line)], [_plain_outcome(outcome, line)], _logged_outcome(line)
+            ):
                 is_known = ordinary is not None and outcome.state == ordinary.state
                 yield Explanation((number,), taken, (ordinary.state,) if is_known and ordinary else None)
                 return
 
 
-def _plain(outcome: Outcome, line: Line) -> dict[str, Plain]:
+def _plain_outcome(outcome: Outcome, line: Line) -> dict[str, Plain]:
     digest = fingerprint(outcome.state) if line.state is not None else None
     return {"effects": list(outcome.effects), "refused": outcome.refused, "state": digest}
 
 
-def _seen(line: Line) -> dict[str, Plain]:
+def _logged_outcome(line: Line) -> dict[str, Plain]:
     return {"effects": list(line.effects), "refused": line.refused, "state": line.state}

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import partial
 from itertools import islice
 from typing import Any, Final
 
@@ -245,7 +246,8 @@ class RelationJudge(Judge):
         args = None if event.args is None else json.loads(event.args)
         if event.kind == "state":
             return relation.keep(lambda state: _fits(specification, state, args))
-        sends, seen = tuple(self._sends) if self._sees_sends else None, self._observations(event)
+        sends = tuple(self._sends) if self._sees_sends else None
+        see = partial(self._observations, event)
         if event.picks is not None and event.effects is not None:
             line = line_of(event)
             observed = Observed(line.picks, line.effects, None, line.state, line.refused)
@@ -255,8 +257,8 @@ class RelationJudge(Judge):
             refused = None if event.refused is None else text_of(event.refused)
             observed = Observed(None, effects, sends, state, refused)
         if event.kind == "start":
-            return relation.start(NodeId(text_of(event.node)), specification.CONFIG.value(args), observed, seen)
-        return relation.take(event_of(specification, _happening(specification, event, args)), observed, seen)
+            return relation.start(NodeId(text_of(event.node)), specification.CONFIG.value(args), observed, see)
+        return relation.take(event_of(specification, _happening(specification, event, args)), observed, see)
 
     def _make_difference(
         self, ref: Ref, event: Event, judgement: Judgement, explanations: Explanations, *, is_known: bool
@@ -284,7 +286,7 @@ class RelationJudge(Judge):
         message = f"{what}: no outcome of the specification explains the observations{why}"
         return Finding(severity_of(clauses), "Step", message, ref, clauses, list(judgement.allowed), self._observations(event))
 
-    def _observations(self, event: Event) -> Plain:
+    def _observations(self, event: Event) -> dict[str, Plain]:
         seen: dict[str, Plain] = {}
         if event.effects is not None:
             seen["effects"] = json.loads(event.effects)

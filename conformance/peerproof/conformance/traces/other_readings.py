@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
@@ -107,18 +107,24 @@ def add_readings(taken: Taken, *numbers: int) -> Taken:
     return tuple(sorted((*taken, *numbers)))
 
 
-def combine_readings(protocol: str, numbers: Collection[int]) -> Iterator[list[Taken]]:
-    """Yields, for each size from 2 on, the combinations of these readings, one of each decision; up to `MOST_TOGETHER` in all."""
+def explain(
+    protocol: str, taken: Taken, numbers: Collection[int], attempt: Callable[[Taken], Any], most: int | None = None
+) -> list[Explanation]:
+    """
+    Returns the explanations by as few further readings as possible, of these and of up to `most` decisions.
+
+    `attempt` gets all readings and returns what is known of the node after the step; None if they do not explain it.
+    """
     read = readings_of(protocol)
     left = MOST_TOGETHER
-    for size in range(2, len(numbers) + 1):
-        some = [chosen for chosen in combinations(numbers, size) if len({read[number].clause for number in chosen}) == size][
-            :left
-        ]
-        if not some:
-            return
-        left -= len(some)
-        yield some
+    for size in range(1, (len(numbers) if most is None else most) + 1):
+        together = [some for some in combinations(numbers, size) if len({read[number].clause for number in some}) == size][:left]
+        left -= len(together)
+        every = ((some, add_readings(taken, *some)) for some in together)
+        found = [Explanation(some, both, after) for some, both in every if (after := attempt(both)) is not None]
+        if found or not together:
+            return found
+    return []
 
 
 def read_explanations(protocol: str, found: Iterable[Explanation]) -> Explanations:
