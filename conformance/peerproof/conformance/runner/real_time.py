@@ -145,6 +145,7 @@ class SocketStage(Stage):
 
     def deliver(self, actor: Actor, sender: Plain, digits: str) -> Asking:
         """Sends a message, and waits until it is acknowledged, since the next one may take another, faster way."""
+        self.trial.is_challenged = True
         self.trial.story.append(Arrow(self.elapsed, self.name_of(sender), actor.name, digits))
         try:
             data = self._places.outward_bytes(digits)

@@ -107,11 +107,13 @@ class Stage:
 
     def deliver(self, actor: Actor, sender: Plain, digits: str) -> Asking:
         """Delivers a message to a node."""
+        self.trial.is_challenged = True
         self.trial.story.append(Arrow(self.now, self.name_of(sender), actor.name, digits))
         yield from self.act(actor, "recv", via=self.transport, **{"from": sender}, bytes=digits)
 
     def deliver_all(self, actor: Actor, sender: Plain, datagrams: Sequence[str]) -> Asking:
         """Delivers messages one after the other at the same instant; returns the messages sent after each."""
+        self.trial.is_challenged = self.trial.is_challenged or bool(datagrams)
         request = {"op": "recv", "handle": actor.handle, "now_ms": self.now, "via": self.transport, "from": sender}
         replies = yield [{**request, "bytes": digits} for digits in datagrams]
         answers: list[list[Message]] = []

@@ -371,8 +371,9 @@ def result_of(trial: Trial, outcome: Verdict | Failure | Unsupported, millisecon
         return _result(trial, "undetermined", milliseconds, reason=outcome.because)
     failure = outcome.failure
     status, reason = failure if failure in BROKEN else "failed", None
-    decisions = {} if failure in ADAPTERS_OWN else _decisions(trial, outcome)
-    if status == "failed" and trial.vector.level != "must":
+    owes = trial.owes_answer(failure)
+    decisions = {} if owes or failure in ADAPTERS_OWN else _decisions(trial, outcome)
+    if status == "failed" and trial.vector.level != "must" and not owes:
         status, reason = "tolerated", f"the vector says {trial.vector.level}"
     elif decisions:
         status, reason = "differs", _name_readings(decisions)
@@ -406,7 +407,7 @@ def _decisions(trial: Trial, miss: Failure | None) -> dict[str, str | None]:
 
 def error_result(trial: Trial, trouble: AdapterError, milliseconds: float) -> Result:
     """Returns the result of a trial in which the implementation gave no answer."""
-    decisions = {} if trouble.kind in ADAPTERS_OWN else _decisions(trial, None)
+    decisions = {} if trouble.kind in ADAPTERS_OWN or trial.owes_answer(trouble.kind) else _decisions(trial, None)
     return _result(
         trial,
         "differs" if decisions else "failed" if trouble.kind == "garbled" else trouble.kind,

@@ -308,13 +308,19 @@ impl Runner {
             Err(Ending::Skipped(reason)) => verdict(Status::Skipped, Some(reason)),
             Err(Ending::Undetermined(reason)) => verdict(Status::Undetermined, Some(reason)),
             Err(Ending::Failed(failure)) => {
-                let Progress { place, input, .. } = progress
+                let progress = progress
                     .lock()
                     .expect("no panic while it is locked")
                     .clone();
-                let decisions = decisions((&self.bundle, vector, case), offer, &place, &failure);
+                let (at, place) = ((&*self.bundle, vector, case), &progress.place);
+                let (decisions, level) = if progress.owes_answer(&failure) {
+                    (Vec::new(), "must")
+                } else {
+                    (decisions(at, offer, place, &failure), &*vector.level)
+                };
                 let verdict =
-                    verdict(Status::Failed, None).with_failure(*failure, decisions, &vector.level);
+                    verdict(Status::Failed, None).with_failure(*failure, decisions, level);
+                let input = progress.input;
                 Verdict {
                     input: Some(input).filter(|input| !input.is_empty()),
                     happened: done.happened,
