@@ -21,6 +21,7 @@ from peerproof.conformance.runner import worker
 from peerproof.conformance.runner.cases import cases, select_cases
 from peerproof.conformance.runner.result import STATUSES, Result
 from peerproof.conformance.runner.runner import End, Settings, run
+from peerproof.conformance.runner.trial import Trial
 from peerproof.conformance.suite.timeouts import Timeouts
 from peerproof.conformance.vectors import suite as vectors
 
@@ -422,6 +423,17 @@ def test_what_is_unsupported_is_skipped_unless_hello_claims_it(
     assert (result.status, result.failure) == (status, failure)
     if status == "skipped":
         assert result.reason == "the implementation does not support this open: not with this library"
+
+
+@pytest.mark.parametrize("name", ["swim/exchange/configuration-at-its-ends", "swim/exchange/alone-nobody-is-pinged"])
+def test_an_adapter_receives_an_integer_of_64_bits_in_a_configuration_as_a_string(name: str) -> None:
+    """Vectors may write it as a number."""
+    hello = InProcess(REFERENCE, PATIENCE, suite().version).start()
+    (case,) = select_cases(suite(), name)
+
+    (opening,) = worker.RunningTrial(Trial(case, "0", hello)).requests
+
+    assert type(opening["config"]["restart_counter"]) is str
 
 
 BY_DECISION = STEPS.replace("B-11", "BA-12")

@@ -30,6 +30,7 @@ from peerproof.conformance.runner.peers import Datagrams, Endpoint, Streams, end
 from peerproof.conformance.runner.trial import Arrow, Asking, Dialogue, Failure, Flood, TimingFailure, Trial, TrialEvent
 from peerproof.conformance.runner.virtual_host import Actor, Message, Stage
 from peerproof.conformance.vectors.matching import Bound, Difference
+from peerproof.conformance.vectors.plain_data import adapter_config
 from peerproof.spec.forms.form import Plain
 
 #: Configuration members in milliseconds; a node and its peers must all get a turn within each.
@@ -110,7 +111,7 @@ class SocketStage(Stage):
         """Starts the node; returns its real address."""
         node, trial = self.node, self.trial
         about = {"case": trial.case.id, "node": node.name, "protocol": trial.vector.protocol, "via": [self.transport]}
-        config = self._places.outward(dict(node.config))
+        config = self._places.outward(adapter_config(trial.vector.protocol, node.config))
         (reply,) = yield [{"op": "serve", **about, "bind": bind, "config": config, "seed": trial.seed}]
         node.handle = reply["handle"]
         trial.handles.append(node.handle)
