@@ -134,15 +134,15 @@ CRASHED = replace(
 
 
 def test_what_only_decisions_demand_names_a_case_and_crashes_come_first() -> None:
-    other = replace(MISSED, status="differs", decisions=("BA-20",), reason="it reads BA-20 as 'unspecified'")
+    other = replace(MISSED, status="differs", decisions=("BA-20",), reason="as if it read BA-20 as 'unspecified'")
 
     lines = list(summary(report(other, named(other, "v"), named(other, "w"), named(CRASHED, "c"), named(CRASHED, "d"))))
 
     assert lines[:3] == [
         "differs: 2 cases, such as scuttlebutt/exchange/c (crashed): the adapter reported the error panic; only BA-20 demands "
         "otherwise, not the document",
-        "differs: 3 cases, such as scuttlebutt/exchange/one (messages): only BA-20 demands it, not the document; it reads BA-20 "
-        "as 'unspecified'",
+        "differs: 3 cases, such as scuttlebutt/exchange/one (messages): only BA-20 demands it, not the document; as if it "
+        "read BA-20 as 'unspecified'",
         "differs: --decisions strict makes these cases fail, and shows each",
     ]
 
