@@ -98,7 +98,7 @@ def adapter_tables(protocol: str) -> Iterator[str]:
         "| member | form |",
         "| --- | --- |",
         f"| `class` | one of {words(REASONS)} |",
-        "| `offset` | the byte at which that shows, counted from 0 |",
+        "| `offset` | the byte at which that shows, counted from 0; 0 also if that is unknown |",
         "",
     )
     if row.sites:

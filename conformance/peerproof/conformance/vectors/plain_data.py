@@ -31,7 +31,7 @@ def describe_bytes(protocol: str, digits: str) -> Any:
     Raises KeyError for an unknown protocol, ValueError for invalid digits.
 
     >>> describe_bytes("swim", "00")
-    'no message: a message is a vector of vectors, and has a header (at byte 0: bad_type)'
+    'no message: a message is a vector of vectors, and has a header (bad_type)'
     """
     message = specification(protocol).MESSAGE
     try:
