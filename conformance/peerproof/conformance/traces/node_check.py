@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from peerproof.conformance.traces.events import Ref, Rows
+from peerproof.conformance.traces.events import Ref, Rows, json_text
 from peerproof.conformance.traces.fair_replay import FairReplay
 from peerproof.conformance.traces.findings import (
     AFTER,
@@ -31,6 +31,9 @@ from peerproof.spec.traces.relation import Bounds
 
 #: Verdicts on a node. One that differs contradicts some decision of this project, but nothing in the document.
 ACCEPTED, REJECTED, DIFFERS, UNDETERMINED = VERDICTS = ("accepted", "rejected", "differs", "undetermined")
+
+#: Why events of lines that are ignored are not checked.
+IGNORED_LINES: Final = "in lines whose number is in the log twice"
 
 #: Number of nodes whose states are in memory at once: a replay keeps the states of all nodes it has seen.
 NODES: Final = 256
@@ -69,6 +72,7 @@ class Verdict(NamedTuple):
     divergences: int
     log_faults: int
     remark: str | None
+    unchecked: str | None = None  #: in JSON: reasons why events were not checked -> number of events
 
 
 class Replays:
@@ -122,7 +126,11 @@ class NodeCheck:
         verdict = verdict_of(findings, is_whole=not judge.remark)
         divergences = findings.count("violates") + findings.count("differs")
         found = divergences, findings.count("log"), "; ".join(filter(None, (judge.remark, judge.note))) or None
-        return Verdict(self.run_id, self.protocol, self.node, judge.way, verdict, self._count, judge.judged, *found)
+        unchecked = dict(judge.unchecked.most_common())
+        if ignored := self._count - judge.judged - judge.unchecked.total():
+            unchecked[IGNORED_LINES] = ignored
+        reasons = json_text(unchecked) if unchecked else None
+        return Verdict(self.run_id, self.protocol, self.node, judge.way, verdict, self._count, judge.judged, *found, reasons)
 
     def _items(self, items: Iterator[Item]) -> None:
         for item in items:
