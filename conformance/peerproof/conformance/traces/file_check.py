@@ -144,7 +144,7 @@ def check(name: str, file: BinaryIO, tlc_events: int, progress: Callable[[int, i
     """Replays a file. `progress` gets the lines and bytes read; `tlc_events` events are kept for TLC. Raises NoTrace."""
     reading = _Reading(name, tlc_events)
     size = 0
-    for number, raw in _lines(file):
+    for number, raw in numbered_lines(file):
         size += len(raw)
         if number % _PROGRESS_EVERY == 0:
             progress(number, size)
@@ -221,7 +221,7 @@ class _Reading:
                 del self._followed[begin[1], begin[2]]
 
 
-def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
+def numbered_lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
     """Yields the lines with their numbers; a line that is too long is cut."""
     number = 0
     while raw := file.readline(LONGEST_LINE):
