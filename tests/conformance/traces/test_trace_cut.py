@@ -32,9 +32,9 @@ def lines(path: Path) -> list[Line]:
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
-def milliseconds(line: Line, whole: list[Line]) -> int:
-    """The time of a line since the first one."""
-    return (int(line["t_us"]) - int(whole[0]["t_us"])) // 1000
+def milliseconds(line: Line) -> int:
+    """The time of a line, as `trace draw` shows it."""
+    return int(line["t_us"]) // 1000
 
 
 def divergences(path: Path) -> dict[str, list[int]]:
@@ -59,7 +59,7 @@ def test_a_part_begins_with_the_last_start_before_it_and_has_the_verdict_of_the_
     for node in {line["node"] for line in kept}:
         own = [line for line in kept if line["node"] == node]
         of_all = [line for line in whole if line["node"] == node]
-        at = [milliseconds(line, whole) for line in of_all]
+        at = [milliseconds(line) for line in of_all]
         earlier = [n for n, line in enumerate(of_all) if line["kind"] == "start" and (at[n] <= begin or n == 0)]
         until = [n for n in range(len(of_all)) if end is None or at[n] < end]
         assert own == of_all[earlier[-1] : until[-1] + 1]
@@ -76,7 +76,7 @@ def test_nodes_are_chosen_and_what_is_kept_is_said(trace: Path, tmp_path: Path, 
     assert {line["node"] for line in kept} == {"n0:1", "n2:1"}
     restart = next(line for line in kept if line["node"] == "n2:1")
     count = sum(line["node"] == "n2:1" for line in kept)
-    said = f"n2:1 in seed-0: {count:,} lines, from its start at {milliseconds(restart, lines(trace)):,} ms (seq {restart['seq']})"
+    said = f"n2:1 in seed-0: {count:,} lines, from its start at {milliseconds(restart):,} ms (seq {restart['seq']})"
     assert (restart["kind"], restart["seq"] > 0, said in capsys.readouterr().err.splitlines()) == ("start", True, True)
 
 
@@ -136,3 +136,15 @@ def test_a_file_that_is_no_trace_is_refused(tmp_path: Path, capsys: pytest.Captu
         f"error: {other}: no line of it is a line of a trace",
         f"error: {tmp_path / 'none'}: No such file or directory",
     ]
+
+
+def test_times_since_1970_begin_with_the_first_line(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    moved, part = tmp_path / "moved.jsonl", tmp_path / "part.jsonl"
+    since = 10**15
+    whole = [{**line, "t_us": line["t_us"] - lines(trace)[0]["t_us"] + since} for line in lines(trace)]
+    moved.write_text("".join(f"{json.dumps(line)}\n" for line in whole), encoding="utf-8")
+
+    assert main(["trace", "cut", str(moved), "--to", "5000", "--output", str(part)]) == 0
+
+    assert {line["t_us"] < since + 5_000_000 for line in lines(part)} == {True}
+    assert len(lines(part)) > 5

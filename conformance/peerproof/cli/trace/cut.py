@@ -5,16 +5,13 @@ Cuts nodes and a time range out of a large trace, into a small one for a report.
   peerproof trace cut big.jsonl.gz --from 60000 --to 90000 --output part.jsonl     half a minute of all nodes
   peerproof trace cut - --run r1 < big.jsonl | peerproof trace check -             one run of several
 
-Times are milliseconds since the first line of the trace. The state of a node is known from a start on: so its part begins with
+Times are milliseconds as in trace draw and trace explore. The state of a node is known from a start on: so its part begins with
 its last start before --from, or with its first one after. Lines are copied as they are, so that trace check has the same verdict
 on each of them as in the whole trace.
 """
 
 from __future__ import annotations
 
-import os
-import shutil
-import tempfile
 from argparse import ArgumentParser, Namespace
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -27,7 +24,6 @@ from peerproof.cli.exits import NOTHING, OK, Refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from typing import BinaryIO
 
 EXITS: Final = {OK: "written", 2: "wrong usage, or a file that is no trace", NOTHING: "no line was chosen"}
 
@@ -46,20 +42,26 @@ def configure(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Writes the part, and says what is in it."""
     from peerproof.conformance.suite.output import CannotWrite
+    from peerproof.conformance.suite.source import keep_standard_input, open_source
     from peerproof.conformance.traces.file_check import NoTrace
     from peerproof.conformance.traces.trace_cut import Part, cut_trace
 
     if args.end is not None and args.begin >= args.end:
         raise Refusal(f"there is nothing from {args.begin} to {args.end} ms", tip="--to takes a later time than --from")
-    if args.output and args.output.exists() and args.file != "-" and Path(args.file).exists() and args.output.samefile(args.file):
+    if args.output and args.output.exists() and Path(args.file).exists() and args.output.samefile(args.file):
         raise Refusal(f"--output {args.output} is the trace itself", tip="name another file")
     with refuse(CannotWrite), refuse(NoTrace, prefix=f"{args.file}: "), ExitStack() as stack:
         try:
-            open_trace = stack.enter_context(_reading(args.file, again=bool(args.begin)))
+            if args.begin:
+                stack.enter_context(keep_standard_input([args.file]))
             write = stack.enter_context(_writing(args.output))
-            cut = cut_trace(open_trace, Part(args.begin, args.end, args.node, args.run), write)
+            cut = cut_trace(partial(open_source, args.file), Part(args.begin, args.end, args.node, args.run), write)
+        except BrokenPipeError:
+            raise  # the reader of the output has exited
         except OSError as problem:
             raise Refusal(f"{args.file}: {problem.strerror or problem}") from None
+    if cut.damage:
+        warn(f"{args.file}: {cut.damage}")
     if cut.unreadable:
         warn(f"{args.file}: {cut.unreadable:,} lines are not lines of a trace, and are left out")
     if not cut.kept:
@@ -87,17 +89,3 @@ def _writing(path: Path | None) -> Iterator[Callable[[bytes], None]]:
     finally:
         for growing in opened:
             growing.close()
-
-
-@contextmanager
-def _reading(name: str, *, again: bool) -> Iterator[Callable[[], BinaryIO]]:
-    """Returns what opens the trace, which is copied first if it is standard input and is read `again`."""
-    from peerproof.conformance.suite.source import STANDARD_INPUT, open_source
-
-    if name != STANDARD_INPUT or not again:
-        yield partial(open_source, name)
-        return
-    with tempfile.NamedTemporaryFile() as copy, open_source(name) as source:
-        shutil.copyfileobj(source, copy)
-        copy.flush()
-        yield partial(open_source, os.fspath(copy.name))

@@ -7,12 +7,13 @@ The state of a node is known from a start on. So its part begins with its last s
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import BinaryIO, Final, NamedTuple, TypeAlias
 
 import msgspec
 
+from peerproof.conformance.suite.source import Source
+from peerproof.conformance.traces.event_text import origin_of
 from peerproof.conformance.traces.file_check import LONGEST_LINE, NoTrace, numbered_lines
 
 #: Run and name of a node.
@@ -22,7 +23,7 @@ _MICROSECONDS: Final = 1000
 
 
 class Part(NamedTuple):
-    """The part of a trace to keep. Times are milliseconds since the first line."""
+    """The part of a trace to keep. Times are milliseconds, from `origin_of` the trace on."""
 
     begin: int = 0
     end: int | None = None  #: lines from then on are left out
@@ -49,6 +50,7 @@ class CutTrace:
 
     lines: int = 0  #: of the whole trace
     unreadable: int = 0  #: lines of it that are left out, because they are not lines of a trace
+    damage: str = ""  #: of a file compressed with gzip, which was read up to there
     kept: dict[_Owner, Kept] = field(default_factory=dict)
     others: dict[_Owner, None] = field(default_factory=dict)  #: nodes without a line in the part
 
@@ -68,9 +70,7 @@ class _Line(NamedTuple):
     at: int
 
 
-def cut_trace(
-    open_trace: Callable[[], AbstractContextManager[BinaryIO]], part: Part, write: Callable[[bytes], object]
-) -> CutTrace:
+def cut_trace(open_trace: Callable[[], Source], part: Part, write: Callable[[bytes], object]) -> CutTrace:
     """
     Writes a part of a trace, line by line and unchanged. With a beginning, the trace is opened twice.
 
@@ -97,13 +97,14 @@ def cut_trace(
                 kept = cut.kept.setdefault(owner, Kept(line.head.seq, line.at))
                 kept.lines += 1
                 write(line.raw if line.raw.endswith(b"\n") else line.raw + b"\n")
+        cut.damage = file.problem.detail if file.problem else ""
     if cut.unreadable == cut.lines > 0:
         raise NoTrace("no line of it is a line of a trace")
     cut.others = {owner: None for owner in cut.others if owner not in cut.kept}
     return cut
 
 
-def _find_starts(open_trace: Callable[[], AbstractContextManager[BinaryIO]], part: Part) -> Iterator[tuple[_Owner, int]]:
+def _find_starts(open_trace: Callable[[], Source], part: Part) -> Iterator[tuple[_Owner, int]]:
     """Yields, for each node with lines in the range, the number of the line from which its state is known there."""
     first: dict[_Owner, int] = {}
     last: dict[_Owner, int] = {}
@@ -128,5 +129,5 @@ def _read(file: BinaryIO, cut: CutTrace) -> Iterator[_Line]:
         except (ValueError, RecursionError):
             cut.unreadable += 1
             continue
-        origin = head.t_us if origin is None else origin
+        origin = origin_of(head.t_us) if origin is None else origin
         yield _Line(number, raw, head, (head.t_us - origin) // _MICROSECONDS)
