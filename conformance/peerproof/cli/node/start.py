@@ -169,10 +169,9 @@ def _seed(text: str, protocol: Runtime) -> NodeId:
 
 
 def _reachable(address: NodeId) -> NodeId:
-    from peerproof.reference.runtime.udp import AddressError, parse_address
+    from peerproof.spec.connections import parse_endpoint
 
-    if parse_address(address)[1] == 0:
-        raise AddressError(f"{address!r}: port 0 is not the address of a node")
+    parse_endpoint(address)
     return address
 
 

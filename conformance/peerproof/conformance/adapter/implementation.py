@@ -16,6 +16,7 @@ from peerproof.conformance.adapter.line_channel import Channel, Connection, Prog
 from peerproof.conformance.adapter.recorded import Recorded
 from peerproof.conformance.suite.bounds import MAX_LINE
 from peerproof.conformance.suite.timeouts import Timeouts
+from peerproof.spec.connections import AddressError, parse_endpoint
 from peerproof.spec.protocols import PROTOCOLS
 
 #: The command of the reference's adapter, the default implementation.
@@ -57,10 +58,11 @@ def create_adapter(
     if implementation.startswith("recorded:"):
         return Recorded(Path(implementation.removeprefix("recorded:")), watch)
     if implementation.startswith("tcp://"):
-        host, colon, port = implementation.removeprefix("tcp://").rpartition(":")
-        if not colon or not host or not port.isdigit():
-            raise AdapterUnavailable(f"{implementation!r} is not an address: expected tcp://HOST:PORT")
-        return LineAdapter(lambda: _connect(host.strip("[]"), int(port), patience), patience, suite, watch, longest)
+        try:
+            host, port = parse_endpoint(implementation.removeprefix("tcp://"))
+        except AddressError:
+            raise AdapterUnavailable(f"{implementation!r} is not an address: expected tcp://HOST:PORT") from None
+        return LineAdapter(lambda: _connect(host, port, patience), patience, suite, watch, longest)
     try:
         argv = shlex.split(implementation)
     except ValueError:
