@@ -42,6 +42,7 @@ from peerproof.cli.pipeline.options import (
     progress_of,
     stage,
 )
+from peerproof.cli.readings import add_readings, check_readings
 from peerproof.cli.ticker import Ticker
 
 if TYPE_CHECKING:
@@ -74,6 +75,7 @@ def configure(parser: ArgumentParser) -> None:
     add("--node", metavar="NAME", help="with --run: only this node")
     add("--event", type=partial(count, least=0), metavar="N", help="with --node: only what is found at its event N")
     add("--config", type=json_object, default={}, metavar="JSON", help='of nodes whose log has no start, as {"max_payload": 512}')
+    add_readings(parser)
     add_complete(parser)
     add("--states", type=count, default=256, metavar="N", help="possible states of one node that are carried (default 256)")
     add("--tries", type=count, default=20_000, metavar="N", help="random choices tried for one event (default 20000)")
@@ -97,6 +99,7 @@ def run(args: Namespace) -> int:
 
     with refuse(BadConfiguration, prefix="--config: "):
         check_config(args.config)
+    check_readings(args.reading)
     if args.follow is not None:
         from peerproof.pipeline.judging.follow import follow
 
@@ -136,7 +139,9 @@ def _validation(args: Namespace) -> Validation:
     from peerproof.pipeline.stages.validate import Validation
 
     place = args.follow if args.place is None else args.place
-    return Validation(place, args.config, args.states, args.tries, args.every, complete=args.complete)
+    return Validation(
+        place, args.config, args.states, args.tries, args.every, complete=args.complete, readings=tuple(args.reading)
+    )
 
 
 def _print_findings(args: Namespace) -> int:

@@ -23,7 +23,7 @@ from peerproof.conformance.traces.events import Event, Ref, Rows, line_of, text_
 from peerproof.conformance.traces.fair_relation import FairJudgement, FairRelation
 from peerproof.conformance.traces.findings import DIFFERS, Finding, Severity, finding_of, severity_of, step_clauses
 from peerproof.conformance.traces.node_log import EARLY
-from peerproof.conformance.traces.other_readings import Explanations, explanation_clauses, explanation_text
+from peerproof.conformance.traces.other_readings import Explanations, Taken, explanation_clauses, explanation_text
 from peerproof.spec.core import TCP, NodeId, Send, Specification
 from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.forms.form import Plain
@@ -157,13 +157,13 @@ class RelationJudge(Judge):
 
     way = "relation"
 
-    def __init__(self, specification: Specification, bounds: Bounds) -> None:
+    def __init__(self, specification: Specification, bounds: Bounds, declared: Taken = ()) -> None:
         super().__init__()
         self._specification: Final = specification
         reference = PROTOCOLS[specification.NAME].relation
         module = reference.load() if reference else None
         narrowed, unfolded = (getattr(module, name, None) for name in ("narrow", "unfold"))
-        self._relation: Final = FairRelation(specification.NAME, Relation(specification, narrowed, bounds, unfolded))
+        self._relation: Final = FairRelation(specification.NAME, Relation(specification, narrowed, bounds, unfolded), declared)
         self._held: Ref | None = None
         self._sends: list[Send[Any]] = []
         self._due: dict[Any, int] = {}  #: timers that the specification has set, with the microsecond at which they expire
