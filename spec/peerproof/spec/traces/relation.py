@@ -17,12 +17,12 @@ event, sends)` in the same module. Recorded answers about such a state are dropp
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 from itertools import islice, permutations
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from peerproof.spec.core import CancelTimer, NodeId, Option, Send, SetTimer, Specification, Step
+from peerproof.spec.core import CancelTimer, NodeId, Option, Send, SetTimer, Specification, Step, replace
 from peerproof.spec.errors import MalformedMessage, NotEnabled
 from peerproof.spec.forms.fingerprint import fingerprint
 from peerproof.spec.forms.form import Plain
