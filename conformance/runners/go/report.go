@@ -15,15 +15,16 @@ import (
 
 // Settings change how Run runs the cases.
 type Settings struct {
-	KnownFailing string        // the file of known failures, if there is one
-	Adapter      string        // the command that runs the vectors by peerproof; texts show it
-	Strict       bool          // whether a case fails also where only a decision of this project demands more (differs)
-	Limit        time.Duration // of each case; 10 seconds if it is 0
+	KnownFailing    string        // the file of known failures, if there is one
+	Adapter         string        // the command that runs the vectors by peerproof; texts show it
+	Strict          bool          // whether a case fails also where a vector says should, as with --strict of peerproof run
+	StrictDecisions bool          // and where only a decision of this project demands more (differs), as with --decisions strict
+	Limit           time.Duration // of each case; 10 seconds if it is 0
 }
 
-// Run runs every case of the bundle in a file as a subtest, which fails if the document's words are violated. A case that differs
-// fails if the settings are strict; else it is a line in the log (go test -v), as one that is only tolerated. If known failures
-// pass, the list of them is what is wrong: the test fails, once for all of them.
+// Run runs every case of the bundle in a file as a subtest, which fails if the document's words are violated. A case that differs, or is
+// only tolerated, fails if the settings say so; else it is a line in the log (go test -v). If known failures pass, the list of them
+// is what is wrong: the test fails, once for all of them.
 // At the end it prints how many cases had which verdict, and how many differ. `go test` shows that in the folder of the test; with
 // names of packages, such as ./..., only if it fails, or with -v.
 func Run(t *testing.T, path string, implementation Implementation, settings Settings) {
@@ -71,7 +72,7 @@ func runBundle(t *testing.T, bundle *Bundle, implementation Implementation, list
 				switch {
 				case result.Status == "stale":
 					t.Skip(runner.Text(result))
-				case result.IsViolation() || settings.Strict && result.Status == "differs":
+				case result.IsViolation() || settings.Strict && result.isUnmetShould() || settings.StrictDecisions && result.Status == "differs":
 					t.Error(runner.Text(result))
 				case result.Status == "skipped" || result.Status == "undetermined":
 					t.Skip(result.Reason)
@@ -89,7 +90,7 @@ func runBundle(t *testing.T, bundle *Bundle, implementation Implementation, list
 		t.Error(problem)
 	}
 	fmt.Fprintln(os.Stdout, summary(bundle, results))
-	if differing := withStatus(results, "differs"); len(differing) > 0 && !settings.Strict {
+	if differing := withStatus(results, "differs"); len(differing) > 0 && !settings.StrictDecisions {
 		only := strings.Join(differing[0].Decisions, ", ")
 		fmt.Fprintf(os.Stdout, "%s: only %s asks for more, not the document; %s\n", describeCases(differing), only, makeStrict)
 	}
@@ -103,7 +104,7 @@ func runBundle(t *testing.T, bundle *Bundle, implementation Implementation, list
 	}
 }
 
-const makeStrict = "to make that fail, set Strict in the settings of the test"
+const makeStrict = "to make that fail, set StrictDecisions in the settings of the test"
 
 func withStatus(results []Result, status string) []Result {
 	return slices.DeleteFunc(slices.Clone(results), func(one Result) bool { return one.Status != status })
