@@ -608,9 +608,17 @@ def test_a_workflow_that_github_does_not_read_is_noted(is_in_a_repository: bool,
     if is_in_a_repository:
         (here / ".git").mkdir()
 
-    assert main(["init", "--lang", "python", "swim", "--name", "my-node", "conformance"]) == 0
+    assert main(["init", "--lang", "go", "swim", "--name", "my-node", "conformance"]) == 0
 
-    assert ("note: no Git repository here: GitHub reads" in capsys.readouterr().out) == (not is_in_a_repository)
+    note = re.search(r"^note: no Git repository here: GitHub reads .* dot of (.*), or ", capsys.readouterr().out, re.MULTILINE)
+    assert bool(note) == (not is_in_a_repository)
+    if note:
+        written = (here / "conformance/.github/workflows/conformance-my-node.yml").read_text("utf-8")
+        assert note[1] == "working-directory, go-version-file and path"
+        (here / ".git").mkdir()
+        assert main(["init", "--lang", "go", "swim", "--name", "my-node", "--force", "conformance"]) == 0
+        moved = re.sub(r': "\.(?=["/])', ': "conformance', written)
+        assert moved == (here / ".github/workflows/conformance-my-node.yml").read_text("utf-8")
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
