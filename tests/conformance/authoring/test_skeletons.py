@@ -610,7 +610,7 @@ def test_a_workflow_that_github_does_not_read_is_noted(is_in_a_repository: bool,
 
     assert main(["init", "--lang", "go", "swim", "--name", "my-node", "conformance"]) == 0
 
-    note = re.search(r"^note: no Git repository here: GitHub reads .* dot of (.*), or ", capsys.readouterr().out, re.MULTILINE)
+    note = re.search(r"^note: no Git repository here: GitHub reads .* dot of (.*); or ", capsys.readouterr().out, re.MULTILINE)
     assert bool(note) == (not is_in_a_repository)
     if note:
         written = (here / "conformance/.github/workflows/conformance-my-node.yml").read_text("utf-8")

@@ -176,13 +176,22 @@ def test_a_list_that_is_written_is_met_and_one_that_is_updated_is_met_again(
     assert run("--known-failing", str(known), "--update-known-failing")[0] == 0
     assert known.read_text() == f"{written}# mine\n"
 
+    kept, new = f"# mine\n{vector_id(3)}#decode  hung  2999-01-01  https://x  at times\n", tmp_path / "new.txt"
+    known.write_text(kept + more)
+    for path in (new, known):
+        code, said = run("--known-failing", str(known), "--write-known-failing", str(path))
+        assert (code, f"{path}: 1 case removed, which passed; 1 case added; --known-failing {path}" in said) == (0, True)
+        assert path.read_text() == f"{kept}# mine\n{written.splitlines(keepends=True)[-1]}"
+    assert run("--known-failing", str(known))[0] == 0
+
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
         (["--update-known-failing"], "add --known-failing FILE"),
-        (["--known-failing", "known.txt", "--write-known-failing", "new.txt"], "leave out --known-failing"),
-        (["--write-known-failing", "known.txt"], "--known-failing known.txt --update-known-failing removes what passes"),
+        (["--known-failing", "known.txt", "--update-known-failing", "--write-known-failing", "known.txt"], "leave out --update"),
+        (["--known-failing", "known.txt", "--write-known-failing", "other.txt"], "other.txt exists"),
+        (["--write-known-failing", "known.txt"], "--known-failing known.txt --write-known-failing known.txt adds what newly"),
         (["--write-known-failing", "no/known.txt"], "the folder no does not exist"),
     ],
 )
@@ -190,6 +199,7 @@ def test_options_about_the_list_that_would_lose_something_are_refused(
     here: Path, options: list[str], said: str, capfd: Capture
 ) -> None:
     (here / "known.txt").write_text("")
+    (here / "other.txt").write_text("")
 
     assert main(["run", *options]) == 2
     assert said in capfd.readouterr().err

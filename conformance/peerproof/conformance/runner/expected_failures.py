@@ -9,7 +9,7 @@ A case that the list names must fail, and in the listed way; it may be one that 
 without `--strict`. The run fails if a listed case passes, if an entry matches no case, or if an entry has expired; if the list
 cannot be read the run does not start.
 
-`render_expected_failures` writes a list, `drop_passing` rewrites one without the cases that pass.
+`render_heading` and `render_entries` write a list, `drop_passing` rewrites one without the cases that pass.
 """
 
 from __future__ import annotations
@@ -106,16 +106,21 @@ def load_expected_failures(path: Path) -> ExpectedFailures:
     return ExpectedFailures(file, entries)
 
 
-def render_expected_failures(name: str, cases: Iterable[tuple[str, str, str]]) -> Iterator[str]:
-    """Yields the lines of a list of expected failures of an implementation, from the id, failure and reason of each case."""
-    found = list(cases)
+def render_heading(name: str) -> str:
+    """Returns the comment at the top of a list for an implementation."""
     update = "--known-failing FILE --update-known-failing"
-    yield f"# Expected failures of {name}. `peerproof run … {update}` removes the lines of cases that pass."
-    yield "#"
-    yield f"# {'  '.join(COLUMNS)}"
+    return f"""\
+# Expected failures of {name}. `peerproof run … {update}` removes the lines of cases that pass.
+#
+# {"  ".join(COLUMNS)}
+"""
+
+
+def render_entries(cases: Iterable[tuple[str, str, str]]) -> str:
+    """Returns a line of a list for the id, failure and reason of each case."""
+    found = list(cases)
     width = max((len(case) for case, _, _ in found), default=0)
-    for case, failure, reason in found:
-        yield f"{case:{width}}  {failure:8}  -  -  {' '.join(reason.split())}"
+    return "".join(f"{case:{width}}  {failure:8}  -  -  {' '.join(reason.split())}\n" for case, failure, reason in found)
 
 
 def drop_passing(path: Path, results: Sequence[Result], case_ids: Iterable[str]) -> tuple[str, list[str]]:
