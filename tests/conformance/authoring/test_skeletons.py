@@ -194,6 +194,34 @@ def test_what_only_differs_is_shown_and_fails_if_the_test_is_strict(language: st
     assert re.search(r"^ *differs: ", failed, re.MULTILINE)
 
 
+#: Language -> the setting that makes what vectors say should be count, off and on.
+STRICT = {
+    "python": ("pytest.ini", "# peerproof_strict = true", "peerproof_strict = true"),
+    "go": ("implementation_test.go", "Strict:          false", "Strict:          true"),
+    "js": ("implementation.test.js", "STRICT = false", "STRICT = true"),
+    "java": ("src/test/java/adapter/VectorsTest.java", "STRICT = false", "STRICT = true"),
+    "rust": ("tests/vectors.rs", "STRICT: bool = false", "STRICT: bool = true"),
+}
+
+
+@pytest.mark.minute
+@pytest.mark.parametrize("language", STRICT)
+def test_what_a_vector_says_should_be_fails_if_the_test_is_strict(language: str, tmp_path: Path) -> None:
+    """Where it is not listed, and as with the option of the same name of `peerproof run`."""
+    folder, listed = begun(language, "swim", tmp_path / "mine"), tmp_path / "mine/known-failing.txt"
+    should = {vector.id for vector in suite().vectors if vector.level == "should"}
+    lines = listed.read_text("utf-8").splitlines(keepends=True)
+    listed.write_text("".join(line for line in lines if line.partition("#")[0] not in should))
+
+    lenient = shell(LANGUAGES[language].test, folder)
+    typed(folder, *STRICT[language])
+    strict = shell(LANGUAGES[language].test, folder)
+
+    require_maven_central(lenient.stdout)
+    assert (lenient.returncode, bool(strict.returncode)) == (0, True), lenient.stdout + strict.stdout
+    assert "should" in strict.stdout
+
+
 @pytest.mark.slow
 def test_in_javascript_the_end_says_what_to_do(tmp_path: Path) -> None:
     """
