@@ -85,7 +85,8 @@ export class Trial {
     const { failure, difference } = error;
     const decisions = failure === "error" ? [] : this.decisions(error); // an error is no reading of the document
     const broken = BROKEN.includes(failure) ? failure : null;
-    if (!broken && this.vector.level !== "must") return { status: "tolerated", failure, decisions, difference };
+    const { level } = this.vector;
+    if (!broken && level !== "must") return { status: "tolerated", reason: `the vector says ${level}`, failure, decisions, difference };
     return { status: decisions.length > 0 ? "differs" : (broken ?? "failed"), failure, decisions, difference };
   }
 

@@ -313,8 +313,7 @@ impl Runner {
                     .expect("no panic while it is locked")
                     .clone();
                 let decisions = decisions((&self.bundle, vector, case), offer, &place, &failure);
-                let verdict =
-                    verdict(Status::Failed, None).with_failure(*failure, decisions, &vector.level);
+                let verdict = verdict(Status::Failed, None).with_failure(*failure, decisions);
                 Verdict {
                     input: Some(input).filter(|input| !input.is_empty()),
                     happened: done.happened,

@@ -103,15 +103,17 @@ final class Trial {
     Result judge(Failure unmet) {
         List<String> decisions = unmet.kind.equals("error") ? List.of() : decisions(unmet); // an error is the adapter's own
         String status = "failed";
+        String reason = null;
         if (!unmet.isBroken() && !vector.level().equals("must")) {
             status = "tolerated";
+            reason = "the vector says " + vector.level();
         } else if (!decisions.isEmpty()) {
             status = "differs";
         } else if (unmet.isBroken()) {
             status = unmet.kind;
         }
         List<TraceEvent> events = List.copyOf(happened);
-        return new Result(running, status, unmet.kind, decisions, unmet.difference, null, List.of(), input, events, unmet.getCause());
+        return new Result(running, status, unmet.kind, decisions, unmet.difference, reason, List.of(), input, events, unmet.getCause());
     }
 
     /** The decisions on which the unmet expectation rests; none if the document's words require it. */
