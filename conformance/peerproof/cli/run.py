@@ -54,6 +54,7 @@ from peerproof.cli.implementation import (
     refuse_unavailable,
 )
 from peerproof.cli.ticker import Ticker
+from peerproof.cli.time_left import TimeLeft
 from peerproof.cli.transports import SLACK, add_transports, apply_transports, refuse_unused, running
 from peerproof.conformance.adapter.adapter import Adapter
 from peerproof.conformance.adapter.dialogue import DialogueFile
@@ -66,6 +67,7 @@ from peerproof.conformance.runner.cases import case_ids, select_cases
 from peerproof.conformance.runner.claims import check_claims
 from peerproof.conformance.runner.result import STATUSES, Result
 from peerproof.conformance.runner.runner import Settings
+from peerproof.conformance.runner.trial import Case
 from peerproof.conformance.suite import output
 from peerproof.conformance.suite.printable import count_text
 from peerproof.conformance.vectors.suite import Suite
@@ -232,6 +234,8 @@ class _Run:
         self.titles = {case.vector.id: case.vector.title for case in session.cases}
         self.growing: list[output.Growing] = []
         self.ticker = Ticker()
+        self.kinds = {case.id: _kind(case) for case in session.cases}
+        self.time_left = TimeLeft(self.kinds.values())
         self.wrong = 0
         session.on_result = self.take
 
@@ -289,7 +293,10 @@ class _Run:
         self.wrong += STATUSES[result.status]
         if is_verbose():
             note(f"{result.outcome}  {result.id}")
-        self.ticker(f"{self.wrong} failed", len(self.report.results), len(self.session.cases), "cases")
+        kind = self.kinds[result.id]
+        self.time_left.skip(kind) if result.status == "skipped" else self.time_left.finish(kind)
+        done, total = len(self.report.results), len(self.session.cases)
+        self.ticker(f"{self.wrong} failed", done, total, "cases", self.time_left.text())
 
     def finish(self) -> bool:
         """Writes the end of the reports. Returns False if it was interrupted or a report could not be written."""
@@ -339,6 +346,11 @@ class _Run:
         if path is not None:
             print("\n".join(list(summary(report))[-1 - report.partial :]), file=sys.stderr)
         return True
+
+
+def _kind(case: Case) -> str:
+    """Returns the kind of a case, by which its time is estimated: its transport, and what it shares a pack with."""
+    return f"{case.over.transport if case.over else 'virtual'} {case.pack}"
 
 
 def _load_assumed(args: Namespace) -> Assumptions | None:
