@@ -45,3 +45,12 @@ def test_every_option_of_a_configuration_says_what_it_does(capsys: pytest.Captur
     options = capsys.readouterr().out.partition("configuration of swim:")[2].partition("exit codes")[0]
     assert "how many live nodes a ping names" in options
     assert "  at least" not in options  # a bound without what it bounds: the comment of the member was not found
+
+
+def test_the_help_of_swim_says_how_nodes_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["node", "start", "swim", "--help"]) == 0
+
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "--peer UUID@HOST:PORT" in shown
+    assert "Nodes know each other by uuid and address" in shown
+    assert "--set colour=red" not in shown

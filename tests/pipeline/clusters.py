@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Iterable, Sequence
 from operator import attrgetter
 from pathlib import Path
@@ -121,7 +122,11 @@ def judged(place: Path, *, spark: Any = None, **options: Any) -> tuple[list[Row]
     """Rows of `violations` and of `verdicts`; nothing is missing in what tests make, unless they take it away."""
     with Engine(Settings(master="none"), spark=spark) as engine:
         validate.execute(engine, place, Validation(place, complete=True, **options), lambda _: None)
-    return rows(place, VIOLATIONS), rows(place, VERDICTS)
+    verdicts = rows(place, VERDICTS)
+    for row in verdicts:
+        unchecked = sum(json.loads(row["unchecked"] or "{}").values())
+        assert row["way"] == "cluster" or unchecked == row["n_events"] - row["judged"], row
+    return rows(place, VIOLATIONS), verdicts
 
 
 def traced(folder: Path, traces: Sequence[Sequence[str]]) -> tuple[list[Row], list[Row]]:

@@ -1,18 +1,20 @@
-"""Tables, and every outcome of a step."""
+"""Tables, copies of values, and every outcome of a step."""
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import pickle
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from itertools import islice, permutations
 from typing import Any
 
 import pytest
 
-from peerproof.spec.core import Pick, Step, Table, outcomes
+from peerproof.spec.core import Pick, Step, Table, outcomes, replace
 from peerproof.spec.errors import NotEnabled
 
 
@@ -146,3 +148,25 @@ def test_outcomes_come_one_by_one() -> None:
 
     assert len(list(islice(outcomes(step), 3))) == 3
     assert len(calls) == 3
+
+
+def test_a_copy_has_other_values_in_the_named_fields_alone() -> None:
+    """As by `dataclasses.replace`, also where a field has the name of what the copier itself uses."""
+
+    @dataclass(frozen=True)
+    class Sample:
+        kind: str
+        kept: object = None
+        several: tuple[int, ...] = ()
+        length: int = field(init=False)
+
+        def __post_init__(self) -> None:
+            object.__setattr__(self, "length", len(self.several))
+
+    before = Sample("a", None, (1, 2))
+
+    assert replace(before) == before
+    assert replace(before, several=(3,), kept=before) == dataclasses.replace(before, several=(3,), kept=before)
+    assert replace(before, kept=None, kind="b") == Sample("b", None, (1, 2))
+    with pytest.raises(TypeError, match="'none'"):
+        replace(before, none=1)

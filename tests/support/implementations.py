@@ -210,3 +210,34 @@ class PutsItsTimerOff(Altered):
         if reply.get("next_timer_ms") is not None:
             reply["next_timer_ms"] += self.late
         return reply
+
+
+class Configured(Altered):
+    """It has no nodes with these members in their configuration."""
+
+    unsupported: ClassVar[frozenset[str]]
+
+    def handle(self, request: Plain, choose: Choose) -> Any:
+        """Refuses what is not supported."""
+        if request["op"] in ("open", "restart") and (lacking := self.unsupported & set(request.get("config", {}))):
+            return {"error": {"code": "unsupported", "message": f"no {min(lacking)} yet"}}
+        return super().handle(request, choose)
+
+
+class UsualDatagrams(Configured):
+    """Its datagrams have one size, it emits no incarnation, and it restarts with no counter."""
+
+    unsupported = frozenset({"max_datagram", "emit_incarnation", "restart_counter"})
+
+
+class UsualAndWrong(UsualDatagrams):
+    """It also answers no message."""
+
+    def _after(self, request: Plain, reply: Plain) -> Plain:
+        return {**reply, "effects": []} if request["op"] == "recv" and "effects" in reply else reply
+
+
+class Unopened(Configured):
+    """It opens no node."""
+
+    unsupported = frozenset({"uuid"})

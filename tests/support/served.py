@@ -9,9 +9,9 @@ from typing import Any
 
 from tests.support.catching import suite
 
-from peerproof.conformance.runner.peers import endpoint
 from peerproof.reference.divergences.wendy import WD12, Diverging
 from peerproof.reference.harness.harness import Harness
+from peerproof.spec.connections import parse_endpoint
 
 MESSAGE = next(bytes.fromhex(v.body["bytes"]) for v in suite().vectors if v.id == "wendy/codec/sample-heartbeat")
 
@@ -44,7 +44,7 @@ class Silent(Harness):
                 name, port = self._listening[-1].getsockname()
                 return {"id": request["id"], "ok": True, "handle": len(self._listening), "addrs": {"tcp": f"{name}:{port}"}}
             case {"op": "call", "args": {"contact": contact}} if self.said is not None:
-                with socket.create_connection(endpoint(contact)) as opened:
+                with socket.create_connection(parse_endpoint(contact)) as opened:
                     opened.sendall(self.said)
             case {"op": "close"}:
                 self._listening[request["handle"] - 1].close()

@@ -56,6 +56,7 @@ GROUPS = {
             ("check", "trace.check", "check traces of nodes against the specification, and with TLC"),
             ("groups", "trace.groups", "show which nodes heard each other when: that a cluster was split, and when"),
             ("explore", "trace.explore", "show a trace or a capture in the browser, with what each node knew"),
+            ("cut", "trace.cut", "cut nodes and a time range out of a large trace"),
             ("draw", "trace.draw", "draw a trace, a capture, a vector or a counterexample as a message graph"),
         ),
     ),

@@ -62,7 +62,7 @@ def run(args: Namespace) -> int:
     elif verdict is FuzzVerdict.NOTHING_FOUND:
         where = f"and kept in {args.corpus}" if args.corpus else f"from seed {args.seed}"
         print(f"{args.protocol}: nothing found in {search.counts['run']:,} runs, {search.counts['step']:,} steps, {where}")
-        print("\n".join(render_counts(search.inputs.spec, search.counts)))
+        print("\n".join(render_counts(search.inputs.spec, search.counts, search.unsupported)))
         fuzz_search.print_known(search.known)
         fuzz_search.refuse_promotion(args)
     return EXIT_CODES[verdict]

@@ -61,7 +61,8 @@ def run(args: Namespace) -> int:
 
     protocols = _protocols(args)
     suite = options.suite(Namespace(vectors=None, protocol=protocols[0]))
-    contents = render_skeleton(args.lang, protocols, _name(args), args.folder, suite)
+    name = _name(args)
+    contents = render_skeleton(args.lang, protocols, name, args.folder, suite)
     try:
         with refuse(CannotWrite, prefix="nothing is written: "):
             write_files(contents, force=args.force)
@@ -76,7 +77,7 @@ def run(args: Namespace) -> int:
             print(f"  {_render_path(path)}")
     if runner := LANGUAGES[args.lang].runner:
         print(f"  {_render_path(vectors)}{os.sep}: the vectors, and the source of the runner in {runner}")
-    for note in _notes(args):
+    for note in _notes(args, contents[workflow_path(args.folder, name)].decode()):
         print(f"note: {note}")
     print("next:")
     for command in _next(args, protocols):
@@ -100,12 +101,14 @@ def _protocols(args: Namespace) -> list[str]:
     return protocols
 
 
-def _notes(args: Namespace) -> Iterator[str]:
+def _notes(args: Namespace, workflow: str) -> Iterator[str]:
     """Yields what the workflow needs before it can run on GitHub."""
     if repository(args.folder) is None:
+        places = re.findall(r'^ *([\w-]+): "\.(?=["/])', workflow, re.MULTILINE)
         yield (
-            "no Git repository here: GitHub reads workflows at the top of a repository only; "
-            "move .github there, or run git init first"
+            "no Git repository here: GitHub reads workflows at the top of a repository only. If that is another folder, "
+            "move .github there and write the path from there to here instead of the dot of "
+            f"{list_words(places)}; or run git init first"
         )
     if installed_from():
         yield (

@@ -13,6 +13,7 @@ Runs the conformance vectors against an implementation.
   peerproof run --decisions strict                      also fail where only a decision is violated, not the document
   peerproof run --write-known-failing known.txt         write the list of the cases that fail now
   peerproof run --known-failing known.txt               expected failures; each must still fail as the list says
+  peerproof run --known-failing known.txt --write-known-failing known.txt    add what newly fails, remove what passes
   peerproof run --format junit --output report.xml      for other programs; an existing file is replaced as a whole
   peerproof run --format html --output page.html        one page with a diagram of each failure; it needs no network
   peerproof run --format github                         annotations of a GitHub workflow
@@ -53,6 +54,7 @@ from peerproof.cli.implementation import (
     refuse_unavailable,
 )
 from peerproof.cli.ticker import Ticker
+from peerproof.cli.time_left import TimeLeft
 from peerproof.cli.transports import SLACK, add_transports, apply_transports, refuse_unused, running
 from peerproof.conformance.adapter.adapter import Adapter
 from peerproof.conformance.adapter.dialogue import DialogueFile
@@ -65,6 +67,7 @@ from peerproof.conformance.runner.cases import case_ids, select_cases
 from peerproof.conformance.runner.claims import check_claims
 from peerproof.conformance.runner.result import STATUSES, Result
 from peerproof.conformance.runner.runner import Settings
+from peerproof.conformance.runner.trial import Case
 from peerproof.conformance.suite import output
 from peerproof.conformance.suite.printable import count_text
 from peerproof.conformance.vectors.suite import Suite
@@ -112,7 +115,8 @@ def configure(parser: ArgumentParser) -> None:
     report.add_argument(
         "--annotate",
         metavar="FILE[:LINE]",
-        help="with --format github: the file of your repository at which failing cases are shown (default: the tested program)",
+        help="with --format github: the file of your repository at which failing cases are shown, in line 1 if none is given "
+        "(default: the tested program)",
     )
     report.add_argument(
         "--dialogue",
@@ -145,12 +149,13 @@ def _add_comparison(group: options.Options) -> None:
         "--write-known-failing",
         metavar="FILE",
         type=Path,
-        help="write such a list of all cases that fail now, and exit with 0. To begin with; FILE must not exist",
+        help="write such a list of all cases that fail now, and exit with 0. With --known-failing, the list is that one, without "
+        "the cases that pass, and with what newly fails at its end. FILE must not exist, unless both name the same",
     )
     add(
         "--update-known-failing",
         action="store_true",
-        help="remove the cases that pass from the list of --known-failing. After a fix; what newly fails is not added",
+        help="only remove the cases that pass from the list of --known-failing. After a fix; what newly fails is not added",
     )
     add(
         "--strict",
@@ -229,6 +234,8 @@ class _Run:
         self.titles = {case.vector.id: case.vector.title for case in session.cases}
         self.growing: list[output.Growing] = []
         self.ticker = Ticker()
+        self.kinds = {case.id: _kind(case) for case in session.cases}
+        self.time_left = TimeLeft(self.kinds.values())
         self.wrong = 0
         session.on_result = self.take
 
@@ -286,7 +293,10 @@ class _Run:
         self.wrong += STATUSES[result.status]
         if is_verbose():
             note(f"{result.outcome}  {result.id}")
-        self.ticker(f"{self.wrong} failed", len(self.report.results), len(self.session.cases), "cases")
+        kind = self.kinds[result.id]
+        self.time_left.skip(kind) if result.status == "skipped" else self.time_left.finish(kind)
+        done, total = len(self.report.results), len(self.session.cases)
+        self.ticker(f"{self.wrong} failed", done, total, "cases", self.time_left.text())
 
     def finish(self) -> bool:
         """Writes the end of the reports. Returns False if it was interrupted or a report could not be written."""
@@ -338,6 +348,11 @@ class _Run:
         return True
 
 
+def _kind(case: Case) -> str:
+    """Returns the kind of a case, by which its time is estimated: its transport, and what it shares a pack with."""
+    return f"{case.over.transport if case.over else 'virtual'} {case.pack}"
+
+
 def _load_assumed(args: Namespace) -> Assumptions | None:
     if args.assume is None:
         return None
@@ -352,7 +367,7 @@ def _load_expected(args: Namespace) -> expected_failures.ExpectedFailures:
         return expected_failures.ExpectedFailures("", ())
     with refuse(expected_failures.ListError):
         listed = expected_failures.load_expected_failures(args.known_failing)
-    return replace(listed, is_updated=args.update_known_failing)
+    return replace(listed, is_updated=args.update_known_failing or args.write_known_failing is not None)
 
 
 def _refuse_lists(args: Namespace) -> None:
@@ -362,10 +377,10 @@ def _refuse_lists(args: Namespace) -> None:
         raise Refusal("--update-known-failing needs the list: add --known-failing FILE")
     if written is None:
         return
-    if args.known_failing:
-        raise Refusal("--write-known-failing lists all cases that fail: leave out --known-failing")
-    if written.exists():
-        tip = f"--known-failing {written} --update-known-failing removes what passes; to write it anew, remove it first"
+    if args.update_known_failing:
+        raise Refusal("--write-known-failing removes what passes, too: leave out --update-known-failing")
+    if written.exists() and not (args.known_failing and written.samefile(args.known_failing)):
+        tip = f"--known-failing {written} --write-known-failing {written} adds what newly fails, and removes what passes"
         raise Refusal(f"{written} exists, and may hold reasons and dates that would be lost", tip=tip)
     if why_not := output.unwritable(written):
         raise Refusal(f"cannot write the list of expected failures: {why_not}")
@@ -373,24 +388,26 @@ def _refuse_lists(args: Namespace) -> None:
 
 def _write_list(args: Namespace, report: Report, suite: Suite, code: int) -> int:
     """Writes or updates the list of expected failures after a run that ended with this exit code; returns the new one."""
-    path = args.write_known_failing or args.known_failing
+    path, read = args.write_known_failing or args.known_failing, args.known_failing
     if report.partial or code not in (OK, FAILED):
         note(f"{path} is unchanged: not every case was run")
         return code
     try:
-        if args.update_known_failing:
-            text, dropped = expected_failures.drop_passing(path, report.results, case_ids(suite, args.slack))
-            done = f"{path}: {count_text(len(dropped), 'case')} removed, which passed"
-        else:
-            failing = list_failing(report)
-            lines = expected_failures.render_expected_failures(report.implementation["name"], failing)
-            text, code = "".join(f"{line}\n" for line in lines), FAILED if report.problems else OK
-            done = f"{path}: {count_text(len(failing), 'case')} written; --known-failing {path} expects that they fail"
+        text, done = "", []
+        if read:
+            text, dropped = expected_failures.drop_passing(read, report.results, case_ids(suite, args.slack))
+            done.append(f"{count_text(len(dropped), 'case')} removed, which passed")
+        if args.write_known_failing:
+            failing, code = list_failing(report), FAILED if report.problems else OK
+            text = text or expected_failures.render_heading(report.implementation["name"])
+            text += expected_failures.render_entries(failing)
+            how = "added" if read else "written"
+            done.append(f"{count_text(len(failing), 'case')} {how}; --known-failing {path} expects that they fail")
         output.write_whole(path, text)
     except (expected_failures.ListError, output.CannotWrite) as error:
         print_error(f"the list of expected failures cannot be written: {error}")
         return INTERRUPTED
-    note(done)
+    note(f"{path}: {'; '.join(done)}")
     return code
 
 

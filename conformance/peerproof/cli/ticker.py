@@ -25,12 +25,19 @@ class Ticker:
         self._begin = time.monotonic()
         self._next = self._begin if self._on_terminal else self._begin + LOG_SECONDS
 
-    def __call__(self, text: str, done: int | None = None, total: int | None = None, unit: str = "") -> None:
-        """Shows progress, if it is time to: `done` of `total` units, their rate, the time left, and a text."""
+    def __call__(
+        self, text: str, done: int | None = None, total: int | None = None, unit: str = "", left: str | None = None
+    ) -> None:
+        """
+        Shows progress, if it is time to: `done` of `total` units, their rate, the time left, and a text.
+
+        If units do not take alike, pass the time `left`, or "" if it is unknown; then there is no rate.
+        """
         now = time.monotonic()
         if now < self._next or not shows_progress():
             return
-        line = escape_controls(f"{_progress_text(done, total, unit, now - self._begin)}{text}" if done is not None else text)
+        before = "" if done is None else _progress_text(done, total, unit, now - self._begin, left)
+        line = escape_controls(before + text)
         if self._on_terminal:
             self._next = now + SECONDS
             print(f"\r\x1b[2K{line}", end="", file=steerable(sys.stderr), flush=True)
@@ -50,28 +57,32 @@ class Ticker:
         self.clear()
 
 
-def _progress_text(done: int, total: int | None, unit: str, seconds: float) -> str:
+def _progress_text(done: int, total: int | None, unit: str, seconds: float, left: str | None = None) -> str:
     """
     Returns the text before a label.
 
     >>> _progress_text(500, 2000, "cases", 10.0)
     '500 of 2,000 cases, 50/s, 30 s left: '
+    >>> _progress_text(500, 2000, "cases", 10.0, "at least 30 s left")
+    '500 of 2,000 cases, at least 30 s left: '
     """
     of = f" of {total:,}" if total else ""
     shown = f"{done:,}{of} {unit}".rstrip()
     if seconds < _SETTLED or not done:
         return f"{shown}: "
+    if left is not None:
+        return f"{shown}, {left}: " if left else f"{shown}: "
     rate = done / seconds
     rate_text = f"{rate:,.0f}/s" if rate >= 1 else f"{60 * rate:.1f}/min"
-    left = f", {_duration_text((total - done) / rate)} left" if total and total >= done else ""
-    return f"{shown}, {rate_text}{left}: "
+    until = f", {duration_text((total - done) / rate)} left" if total and total >= done else ""
+    return f"{shown}, {rate_text}{until}: "
 
 
-def _duration_text(seconds: float) -> str:
+def duration_text(seconds: float) -> str:
     """
     Returns a duration as text.
 
-    >>> [_duration_text(seconds) for seconds in (5.2, 200, 9000)]
+    >>> [duration_text(seconds) for seconds in (5.2, 200, 9000)]
     ['5 s', '3 min', '2 h 30 min']
     """
     if seconds < 90:  # noqa: PLR2004  # a minute and a half

@@ -116,15 +116,15 @@ def _check_sockets(transport: str) -> None:
 
 
 def _endpoint(args: Namespace) -> tuple[str, int]:
-    from peerproof.conformance.runner.peers import endpoint
+    from peerproof.spec.connections import AddressError, parse_endpoint
 
     if args.protocol is None:
         raise Refusal("--connect needs a protocol", tip=f"peerproof run PROTOCOL --connect {args.connect}")
     scheme, slashes, address = args.connect.partition("://")
     if scheme != "udp" or not slashes:
         raise Refusal(f"--connect {args.connect}: expected udp://HOST:PORT")
-    with refuse(ValueError, prefix="--connect: "):
-        return endpoint(address)
+    with refuse(AddressError, prefix="--connect: "):
+        return parse_endpoint(address)
 
 
 def _transports(text: str) -> tuple[str, ...]:

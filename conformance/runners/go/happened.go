@@ -8,6 +8,7 @@ import (
 const (
 	mostHappenings = 20  // that the text of a failure shows, the last ones
 	mostDigits     = 60  // of the bytes of a message
+	mostMessage    = 400 // characters of a message
 	mostInput      = 400 // characters of what the codec is asked about
 )
 
@@ -85,21 +86,21 @@ func cut(digits string) string {
 	return digits
 }
 
-// shortened returns the beginning of what the codec is asked about, and its length.
-func shortened(input string) string {
-	if shown := []rune(input); len(shown) > mostInput {
-		return fmt.Sprintf("%s… (%d characters)", string(shown[:mostInput]), len(shown))
+// shortened returns the beginning of a text, and its length.
+func shortened(text string, most int) string {
+	if shown := []rune(text); len(shown) > most {
+		return fmt.Sprintf("%s… (%d characters)", string(shown[:most]), len(shown))
 	}
-	return input
+	return text
 }
 
-// whatHappened returns the last lines of what happened in a case.
-func (r *Runner) whatHappened(result Result) []string {
-	happened := result.happened
+// whatHappened returns the last lines of what happened in a case, and whether they show all messages and not their bytes.
+func (r *Runner) whatHappened(result Result) (lines []string, areRead bool) {
+	happened, areRead := result.happened, true
 	if len(happened) == 0 {
-		return nil
+		return nil, true
 	}
-	lines := []string{"  what happened"}
+	lines = []string{"  what happened"}
 	if before := len(happened) - mostHappenings; before > 0 {
 		lines[0] += fmt.Sprintf(" (the last %d of %d events)", mostHappenings, len(happened))
 		happened = happened[before:]
@@ -107,28 +108,29 @@ func (r *Runner) whatHappened(result Result) []string {
 	for _, one := range happened {
 		line := fmt.Sprintf("    %6d ms  %s  %s", one.at, one.node, one.what)
 		if one.digits != "" {
-			line = fmt.Sprintf("    %6d ms  %s %s  %s", one.at, one.node, one.what, cut(one.digits))
-		}
-		if kind := r.kindOf(one.digits, result); kind != "" {
-			line += "  (" + kind + ")"
+			message := r.messageOf(one.digits, result)
+			if message == "" {
+				message, areRead = cut(one.digits), false
+			}
+			line = fmt.Sprintf("    %6d ms  %s %s  %s", one.at, one.node, one.what, message)
 		}
 		lines = append(lines, line)
 	}
-	return lines
+	return lines, areRead
 }
 
-// kindOf returns the type of a message, if the decoder can be trusted, and is not still busy with the case.
-func (r *Runner) kindOf(digits string, result Result) (kind string) {
+// messageOf returns a message as text, if it is one of the bundle, or the decoder can be trusted and is not still busy with the case.
+func (r *Runner) messageOf(digits string, result Result) (message string) {
 	defer func() { _ = recover() }() // a decoder that fails here has failed a case of its own
 	if message, isKnown := r.messages[digits]; isKnown {
-		return typeOf(message)
+		return shortened(text(message), mostMessage)
 	}
-	if digits == "" || !r.offers("codec") || r.doubt != "" || result.Failure == "hung" {
+	if !r.offers("codec") || r.doubt != "" || result.Failure == "hung" {
 		return ""
 	}
-	message, err := r.subject.Decode(unhex(digits))
+	decoded, err := r.subject.Decode(unhex(digits))
 	if err != nil {
-		return "no message"
+		return cut(digits) + "  (no message)"
 	}
-	return typeOf(plain(message))
+	return shortened(text(plain(decoded)), mostMessage)
 }

@@ -92,7 +92,8 @@ func glob(pattern string) *regexp.Regexp {
 
 func (one knownFailure) fits(id string) bool { return one.pattern == id || one.names.MatchString(id) }
 
-// apply changes the verdict on a case that the list names: to known if it fails as listed, and to stale if it passes.
+// apply changes the verdict on a case that the list names: to known if it fails as listed, even if that is tolerated, and to stale if
+// it passes.
 func (list *known) apply(result Result) Result {
 	named := slices.DeleteFunc(slices.Clone(list.entries), func(one knownFailure) bool { return !one.fits(result.ID) })
 	if len(named) == 0 || result.Status == "skipped" || result.Status == "undetermined" {
@@ -101,9 +102,8 @@ func (list *known) apply(result Result) Result {
 	place := fmt.Sprintf("%s:%d", list.file, named[0].line)
 	at := slices.IndexFunc(named, func(one knownFailure) bool { return one.failure == result.Failure })
 	switch {
-	case result.Status == "passed" || result.Status == "tolerated":
-		passes := map[string]string{"passed": "passes", "tolerated": "is tolerated in any case"}[result.Status]
-		result.Status, result.Reason = "stale", fmt.Sprintf("it %s, though %s lists it", passes, place)
+	case result.Failure == "":
+		result.Status, result.Reason = "stale", fmt.Sprintf("it passes, though %s lists it", place)
 	case at >= 0:
 		result.Status, result.Reason = "known", named[at].reason
 	default:

@@ -2,7 +2,6 @@ package vectors
 
 import (
 	"bufio"
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -15,16 +14,17 @@ import (
 
 // Settings change how Run runs the cases.
 type Settings struct {
-	KnownFailing string        // the file of known failures, if there is one
-	Adapter      string        // the command that runs the vectors by peerproof; texts show it
-	Strict       bool          // whether a case fails also where only a decision of this project demands more (differs)
-	Limit        time.Duration // of each case; 10 seconds if it is 0
+	KnownFailing    string        // the file of known failures, if there is one
+	Adapter         string        // the command that runs the vectors by peerproof; texts show it
+	Strict          bool          // whether a case fails also where a vector says should, as with --strict of peerproof run
+	StrictDecisions bool          // and where only a decision of this project demands more (differs), as with --decisions strict
+	Limit           time.Duration // of each case; 10 seconds if it is 0
 }
 
-// Run runs every case of the bundle in a file as a subtest, which fails if the document's words are violated. A case that differs
-// fails if the settings are strict; else it is a line in the log (go test -v), as one that is only tolerated. If known failures
-// pass, the list of them is what is wrong: the test fails, once for all of them.
-// At the end it prints how many cases had which verdict, and how many differ. `go test` shows that in the folder of the test; with
+// Run runs every case of the bundle in a file as a subtest, which fails if the document's words are violated. A case that differs, or is
+// only tolerated, fails if the settings say so; else it is a line in the log (go test -v). If known failures pass, the list of them
+// is what is wrong: the test fails, once for all of them.
+// At the end stands how many cases had which verdict, and what failed in groups. `go test` shows that in the folder of the test; with
 // names of packages, such as ./..., only if it fails, or with -v.
 func Run(t *testing.T, path string, implementation Implementation, settings Settings) {
 	t.Helper()
@@ -71,14 +71,14 @@ func runBundle(t *testing.T, bundle *Bundle, implementation Implementation, list
 				switch {
 				case result.Status == "stale":
 					t.Skip(runner.Text(result))
-				case result.IsViolation() || settings.Strict && result.Status == "differs":
+				case result.IsViolation() || settings.Strict && result.isUnmetShould() || settings.StrictDecisions && result.Status == "differs":
 					t.Error(runner.Text(result))
 				case result.Status == "skipped" || result.Status == "undetermined":
 					t.Skip(result.Reason)
 				case result.Status == "known":
 					t.Skip(runner.Text(result))
 				case result.Status == "differs":
-					t.Log(runner.Text(result) + "\n  " + makeStrict)
+					t.Log(runner.Text(result) + "\n  " + setting("StrictDecisions"))
 				case result.Status != "passed":
 					t.Log(runner.Text(result))
 				}
@@ -88,22 +88,20 @@ func runBundle(t *testing.T, bundle *Bundle, implementation Implementation, list
 	for _, problem := range unconfirmed(runner.offer.Readings, results) {
 		t.Error(problem)
 	}
-	fmt.Fprintln(os.Stdout, summary(bundle, results))
-	if differing := withStatus(results, "differs"); len(differing) > 0 && !settings.Strict {
-		only := strings.Join(differing[0].Decisions, ", ")
-		fmt.Fprintf(os.Stdout, "%s: only %s asks for more, not the document; %s\n", describeCases(differing), only, makeStrict)
+	adapter := settings.Adapter
+	if adapter == "" {
+		adapter = "peerproof run --impl ADAPTER"
 	}
 	if stale := withStatus(results, "stale"); len(stale) > 0 {
-		adapter := settings.Adapter
-		if adapter == "" {
-			adapter = "peerproof run --impl ADAPTER"
-		}
 		remedy := fmt.Sprintf("%s --known-failing %s --update-known-failing", adapter, list.file)
 		t.Errorf("%s: %s\n  to remove all such lines: %s", describeCases(stale), stale[0].Reason, remedy)
 	}
+	if end := summary(bundle, results, t.Name(), adapter); t.Failed() {
+		t.Log(end) // below the failures
+	} else {
+		fmt.Fprintln(os.Stdout, end)
+	}
 }
-
-const makeStrict = "to make that fail, set Strict in the settings of the test"
 
 func withStatus(results []Result, status string) []Result {
 	return slices.DeleteFunc(slices.Clone(results), func(one Result) bool { return one.Status != status })
@@ -115,47 +113,6 @@ func describeCases(results []Result) string {
 		return results[0].Status + ": " + results[0].ID
 	}
 	return fmt.Sprintf("%s: %d cases, such as %s", results[0].Status, len(results), results[0].ID)
-}
-
-const mostReasons = 3 // that the summary shows
-
-// summary returns how many cases have which verdict, and why most of the skipped ones are.
-func summary(bundle *Bundle, results []Result) string {
-	counts, reasons := map[string]int{}, map[string]int{}
-	for _, result := range results {
-		counts[result.Status]++
-		if result.Status == "skipped" {
-			reasons[result.Reason]++
-		}
-	}
-	shown := []string{}
-	for _, status := range byCount(counts) {
-		shown = append(shown, fmt.Sprintf("%d %s", counts[status], status))
-	}
-	line := fmt.Sprintf("%s: %d cases: %s", bundle.Protocol, len(results), strings.Join(shown, ", "))
-	why := []string{}
-	for _, reason := range byCount(reasons) {
-		why = append(why, fmt.Sprintf("%d skipped: %s", reasons[reason], reason))
-	}
-	if len(why) > 0 {
-		line += fmt.Sprintf(" (%s)", strings.Join(why[:min(len(why), mostReasons)], "; "))
-	}
-	return line
-}
-
-// byCount returns the names with the highest count first.
-func byCount(counts map[string]int) []string {
-	names := []string{}
-	for name := range counts {
-		names = append(names, name)
-	}
-	slices.SortFunc(names, func(one, other string) int {
-		if counts[one] == counts[other] {
-			return cmp.Compare(one, other)
-		}
-		return cmp.Compare(counts[other], counts[one])
-	})
-	return names
 }
 
 // Text describes a result: what is expected, the clauses behind it, the first difference, what happened, and where to read on.
@@ -176,7 +133,7 @@ func (r *Runner) Text(result Result) string {
 		lines = append(lines, "  "+result.Reason)
 	}
 	if result.input != "" {
-		lines = append(lines, "  input: "+shortened(result.input))
+		lines = append(lines, "  input: "+shortened(result.input, mostInput))
 	}
 	if result.Failure != "" {
 		lines = append(lines, "  first difference ("+result.Failure+"): "+result.Where, "    expected  "+result.Expected, "    actual    "+result.Actual)
@@ -184,8 +141,13 @@ func (r *Runner) Text(result Result) string {
 	if result.reordered != "" {
 		lines = append(lines, "    "+result.reordered+": the same items in another order")
 	}
-	lines = append(append(lines, stackLines(result.Stack)...), r.whatHappened(result)...)
-	return strings.Join(append(lines, "  read on: peerproof explain "+rests[0]+"; peerproof vectors show "+result.Vector.ID), "\n")
+	happened, areRead := r.whatHappened(result)
+	lines = append(append(lines, stackLines(result.Stack)...), happened...)
+	lines = append(lines, "  read on: peerproof explain "+rests[0]+"; peerproof vectors show "+result.Vector.ID)
+	if !areRead {
+		lines[len(lines)-1] += "; with messages instead of bytes: peerproof vectors replay " + result.Vector.ID + " --impl ADAPTER"
+	}
+	return strings.Join(lines, "\n")
 }
 
 // Verdicts writes the verdict of each case as a line of JSON, to be compared with those of `peerproof run --format jsonl`.

@@ -31,6 +31,11 @@ func (result Result) IsViolation() bool {
 	return result.Status == "failed" || result.Status == "stale" || isBroken(result.Status)
 }
 
+// isUnmetShould returns whether the vector says should, and that is not met.
+func (result Result) isUnmetShould() bool {
+	return result.Status == "tolerated" && result.Failure != "" && result.Vector.Level == "should"
+}
+
 // isBroken returns whether this failure is a status of its own: the implementation gave no proper answer at all.
 func isBroken(failure string) bool { return isEnd(failure) || failure == "flooded" }
 
@@ -95,7 +100,7 @@ func (t *trial) judge(unmet *failure, result *Result) {
 	result.reordered = unmet.reordered
 	switch {
 	case !isBroken(unmet.class) && t.vector.Level != "must" && !owes:
-		result.Status = "tolerated"
+		result.Status, result.Reason = "tolerated", "the vector says "+t.vector.Level
 	case len(result.Decisions) > 0:
 		result.Status = "differs"
 	case isBroken(unmet.class):

@@ -64,15 +64,12 @@ class KnownFailing {
     return expiry !== "-" && expiry < today ? `${pattern} expired on ${expiry}: fix the bug, or set a new date` : null;
   }
 
-  /** A result with the list applied: `known` if it fails as listed, `stale` if it passes. */
+  /** A result with the list applied: `known` if it fails as listed, even if that is tolerated, `stale` if it passes. */
   applyTo(result) {
     const named = this.#entries.filter(({ pattern, matcher }) => pattern === result.id || matcher.test(result.id));
     if (named.length === 0 || UNAFFECTED.includes(result.status)) return result;
     const place = `${this.file}:${named[0].line}`;
-    if (["passed", "tolerated"].includes(result.status)) {
-      const passes = result.status === "passed" ? "passes" : "is tolerated in any case";
-      return { ...result, status: "stale", reason: `it ${passes}, though ${place} lists it: delete this line` };
-    }
+    if (!result.failure) return { ...result, status: "stale", reason: `it passes, though ${place} lists it: delete this line` };
     const entry = named.find(({ failure }) => failure === result.failure);
     if (entry) return { ...result, status: "known", reason: entry.reason };
     const listed = `listed as ${named[0].failure} in ${place}, but it fails as ${result.failure}`;

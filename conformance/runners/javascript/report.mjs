@@ -8,6 +8,9 @@ const MOST_INPUT = 400; // characters of what the codec is asked about
 /** Whether a result makes a test fail: the document's own words are violated, or a list of expected failures is out of date. */
 export const isViolation = ({ status }) => ["failed", "crashed", "flooded", "stale"].includes(status);
 
+/** Whether the vector says should, and that is not met. */
+export const isUnmetShould = ({ status, failure, vector }) => status === "tolerated" && failure !== undefined && vector.level === "should";
+
 /**
  * Skipped cases in groups: [{layer, reason, ids}], the largest first. An implementation without nodes skips thousands, for a few
  * reasons.

@@ -16,7 +16,7 @@ import { Trial } from "./trial.mjs";
 export { Unsupported } from "./failure.mjs";
 export { loadKnownFailing } from "./known-failing.mjs";
 export { unconfirmed } from "./readings.mjs";
-export { describe, groupSkipped, isViolation } from "./report.mjs";
+export { describe, groupSkipped, isUnmetShould, isViolation } from "./report.mjs";
 export { serve } from "./serve.mjs";
 export { Text } from "./text.mjs";
 

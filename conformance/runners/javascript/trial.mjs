@@ -88,7 +88,9 @@ export class Trial {
     const owes = this.owesAnswer(failure);
     const decisions = owes || failure === "error" ? [] : this.decisions(error); // an error is no reading of the document
     const broken = BROKEN.includes(failure) ? failure : null;
-    if (!broken && !owes && this.vector.level !== "must") return { status: "tolerated", failure, decisions, difference };
+    const { level } = this.vector;
+    const isTolerated = !broken && !owes && level !== "must";
+    if (isTolerated) return { status: "tolerated", reason: `the vector says ${level}`, failure, decisions, difference };
     return { status: decisions.length > 0 ? "differs" : (broken ?? "failed"), failure, decisions, difference };
   }
 

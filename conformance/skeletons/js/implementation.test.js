@@ -4,19 +4,23 @@
  * layer and reason.
  *
  * The test of a case that `known-failing.txt` lists passes, with the reason beside it, as long as the case fails as listed. If the
- * case passes, its test fails, and says which line to delete. There is one choice to make here, STRICT.
+ * case passes, its test fails, and says which line to delete. There are two choices to make here, STRICT and
+ * STRICT_DECISIONS.
  */
 
 import test, { after } from "node:test";
 
 import { implementations } from "./implementations.js";
-import { describe, groupSkipped, isViolation, load, loadKnownFailing, run, unconfirmed } from "./vectors/runner.mjs";
+import { describe, groupSkipped, isUnmetShould, isViolation, load, loadKnownFailing, run, unconfirmed } from "./vectors/runner.mjs";
+
+/** Whether a case fails also where a vector says should, as with `--strict` of `peerproof run`. */
+const STRICT = false;
 
 /**
  * Whether a case fails also where no document but only a decision of the suite demands more, such as that a malformed datagram does
  * no harm: set it to true if you follow the decisions. Otherwise such a case differs: its test passes, and says so.
  */
-const STRICT = false;
+const STRICT_DECISIONS = false;
 
 const bundles = implementations.map(({ protocol, parse }) => load(new URL(`vectors/${protocol}.json.gz`, import.meta.url), parse));
 const known = loadKnownFailing(new URL("known-failing.txt", import.meta.url), bundles);
@@ -42,19 +46,21 @@ for (const [index, bundle] of bundles.entries()) {
     const { id, status, reason, decisions } = result;
     const todo = {
       known: `known to fail: ${reason}`,
-      differs: !STRICT && `differs: only ${decisions.join(", ")} asks for more; with STRICT in implementation.test.js it fails`,
+      differs:
+        !STRICT_DECISIONS && `differs: only ${decisions.join(", ")} asks for more; with STRICT_DECISIONS in implementation.test.js it fails`,
     }[status];
     test(id, { skip: status === "undetermined" && reason, todo }, () => {
       found[status]?.push(id);
-      if (isViolation(result) || (STRICT && status === "differs")) fail(describe(bundle, result));
+      const isStrictlyWrong = (STRICT && isUnmetShould(result)) || (STRICT_DECISIONS && status === "differs");
+      if (isViolation(result) || isStrictlyWrong) fail(describe(bundle, result));
     });
   }
 }
 
 after((context) => {
   const { differs, stale } = found;
-  if (!STRICT && differs.length > 0) {
-    const remedy = "set STRICT to true in implementation.test.js if you follow the decisions: then they fail";
+  if (!STRICT_DECISIONS && differs.length > 0) {
+    const remedy = "set STRICT_DECISIONS to true in implementation.test.js if you follow the decisions: then they fail";
     context.diagnostic(`cases that differ: ${differs.length}, such as ${differs[0]}; ${remedy}`);
   }
   if (stale.length > 0) {

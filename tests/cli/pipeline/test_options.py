@@ -1,4 +1,4 @@
-"""Errors of the disk: which path, and what to do."""
+"""What ends a stage: errors of the disk, with their path and what to do, and a package that is missing."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from argparse import Namespace
 from pathlib import Path
 
 import pytest
+from tests.support.light_install import run_without_extras
 
 from peerproof.cli.exits import UNUSABLE, Refusal
 from peerproof.cli.main import main
@@ -57,3 +58,15 @@ def test_a_folder_that_cannot_be_read_is_not_called_empty(
     assert main(["pipeline", command, "--in", "private"]) == UNUSABLE
 
     assert f"private: Permission denied\ntip: {ACCESS}\n" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("package", ["numpy", "pyarrow"])
+def test_a_package_of_the_extra_that_is_missing_is_named(package: str, tmp_path: Path) -> None:
+    """Others may be there, such as pyarrow without numpy."""
+    log = tmp_path / "a.jsonl"
+    log.touch()
+
+    done = run_without_extras("pipeline", "ingest", str(log), "--master", "none", "--output", "out", without=[package])
+
+    assert done.returncode == UNUSABLE
+    assert done.stderr.startswith(f"error: the package {package} is not installed\ntip: pip install 'peerproof[pipeline]'")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 
 import pytest
 from tests.support import misbehaving
@@ -31,7 +33,7 @@ from peerproof.conformance.fuzz.reaction import Called, Passed, Started
 from peerproof.conformance.runner.cases import find_cases, select_cases
 from peerproof.conformance.runner.runner import replay_cases
 from peerproof.conformance.suite.locations import examples
-from peerproof.conformance.suite.source import Source
+from peerproof.conformance.suite.source import Source, keep_standard_input
 from peerproof.conformance.traces.file_check import check_trace
 from peerproof.spec.core import Instant, NodeId
 
@@ -330,3 +332,27 @@ def test_a_finding_has_the_states_after_its_steps_though_timers_that_send_nothin
     run = run_finding(spec, Finding("messages", "", node, fed=tuple(fed), config=spec.CONFIG.value({}), story=story))
 
     assert [run.states[node].at(moment).get("store[a:1].version") for moment in range(3)] == ["0", "0", "1"]
+
+
+def test_standard_input_is_shown_as_a_file_is_compressed_or_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = EXAMPLES["swim-crash"].read_bytes()
+    pages = []
+
+    for given in (data, gzip.compress(data)):
+        monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(given)))
+        assert main(["trace", "explore", "-", "--output", str(tmp_path / "page.html")]) == 0
+        pages.append((tmp_path / "page.html").read_bytes())
+
+    assert pages[0] == pages[1]
+    assert b"peerproof trace check -" in pages[0]
+
+
+def test_standard_input_can_be_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The explorer forgets runs, and reads them again when they are asked for."""
+    data = EXAMPLES["swim-crash"].read_bytes()
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(gzip.compress(data))))
+
+    with keep_standard_input(["-"]):
+        first, again = run_traces([Path("-")]), run_traces([Path("-")])
+
+    assert len(first.moments) == len(again.moments) > 0

@@ -150,6 +150,31 @@ def test_an_adapter_that_cannot_be_fuzzed_ends_with_3(impl: str, message: str, c
     assert message in capsys.readouterr().err
 
 
+def test_unsupported_members_of_configurations_are_left_out_counted_and_named(capsys: Capture) -> None:
+    assert main(["fuzz", "swim", "--impl", f"py:{path_of(implementations.UsualDatagrams)}"]) == 0
+
+    text = capsys.readouterr().out
+    for part in ("max_datagram", "emit_incarnation", "restart_counter", "restart with restart_counter"):
+        member = part.removeprefix("restart with ")
+        assert re.search(rf"^  unsupported, so skipped \d+ times: {part}: no {member} yet$", text, re.MULTILINE), part
+    assert text.count("unsupported") == 4
+
+
+def test_a_fault_is_found_also_where_configurations_are_unsupported(capsys: Capture) -> None:
+    assert main(["fuzz", "swim", "--impl", f"py:{path_of(implementations.UsualAndWrong)}"]) == 1
+
+    text = capsys.readouterr().out
+    assert text.startswith("FOUND messages")
+    assert "max_datagram" not in text
+    assert "did not show it again" not in text
+
+
+def test_an_adapter_that_supports_no_configuration_ends_with_3(capsys: Capture) -> None:
+    assert main(["fuzz", "swim", "--impl", f"py:{path_of(implementations.Unopened)}"]) == 3
+
+    assert "answers unsupported to open, also with the defaults of swim: no uuid yet" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -48,7 +48,7 @@ def test_each_configuration_that_says_so_has_its_table(protocol: str) -> None:
     assert {"tiny", {"wendy": "small-joins", "peter": "small-chain", "distkv": "small-split"}.get(protocol, "small-a")} <= names
 
 
-@pytest.mark.slow
+@pytest.mark.minute
 def test_all_tables_are_what_is_made_now_in_a_process_with_another_hash_seed() -> None:
     command = [sys.executable, "-m", "peerproof.cli.main", "vectors", "generate", "--check"]
     done = subprocess.run(command, env={**os.environ, "PYTHONHASHSEED": "4711"}, capture_output=True, text=True, check=False)

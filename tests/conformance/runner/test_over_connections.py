@@ -21,7 +21,8 @@ from tests.support.socket_runs import PATIENCE, ran, statuses, until_failed
 from peerproof.cli.exits import NOTHING
 from peerproof.conformance.runner.address_map import Places, addresses, host
 from peerproof.conformance.runner.eligibility import unfit, waits_behind
-from peerproof.conformance.runner.peers import Datagram, Streams, endpoint
+from peerproof.conformance.runner.peers import Datagram, Streams
+from peerproof.spec.connections import parse_endpoint
 from peerproof.spec.wendy.framing import ACKNOWLEDGEMENT
 
 JOIN = "wendy/exchange/a-join-goes-to-the-contact"
@@ -93,7 +94,7 @@ def told(streams: Streams, opened: socket.socket) -> bytes:
 
 def connected(streams: Streams) -> socket.socket:
     """To a peer."""
-    return socket.create_connection(endpoint(streams.open(["a:1"], [host(0)])["a:1"]))
+    return socket.create_connection(parse_endpoint(streams.open(["a:1"], [host(0)])["a:1"]))
 
 
 def test_a_message_is_there_before_it_is_acknowledged(streams: Streams) -> None:

@@ -28,8 +28,8 @@ NODE = "udp://127.0.0.1:1"
         (["--transport", "sctp"], "expected some of virtual, udp, tcp"),
         (["--connect", NODE], "--connect needs a protocol"),
         (["scuttlebutt", "--connect", "tcp://127.0.0.1:1"], "expected udp://HOST:PORT"),
-        (["scuttlebutt", "--connect", "udp://127.0.0.1"], "expected HOST:PORT"),
-        (["scuttlebutt", "--connect", "udp://127.0.0.1:00000165536"], "expected HOST:PORT"),
+        (["scuttlebutt", "--connect", "udp://127.0.0.1"], "expected host:port"),
+        (["scuttlebutt", "--connect", "udp://127.0.0.1:00000165536"], "expected host:port"),
         (
             ["scuttlebutt", "--connect", NODE, "--impl", "./mine"],
             "without one: give one of them",

@@ -16,7 +16,15 @@ from tests.pipeline.stages.test_validate import checked
 from peerproof.cli.main import main
 from peerproof.conformance.readings.reading import readings_of
 from peerproof.conformance.traces.fair_replay import FairReplay
-from peerproof.conformance.traces.other_readings import Difference, candidates, explanation_clauses, specification_by
+from peerproof.conformance.traces.node_check import Options
+from peerproof.conformance.traces.other_readings import (
+    Difference,
+    NoReading,
+    candidates,
+    declared_readings,
+    explanation_clauses,
+    specification_by,
+)
 from peerproof.reference.protocols.registry import RUNTIMES
 from peerproof.reference.simulation import campaign
 from peerproof.reference.simulation.faulty_network import Faults
@@ -173,3 +181,50 @@ def test_the_pipeline_finds_the_same_as_the_file_check(tmp_path: Path, capsys: C
     }
     assert {row["verdict"] for row in verdicts if row["node"] == OTHER} == {"differs"}
     assert {row["verdict"] for row in verdicts if row["node"] not in (OTHER, "")} == {"accepted"}
+
+
+@pytest.mark.parametrize(("protocol", "name"), SHOWN)
+def test_the_steps_of_a_declared_reading_are_accepted(protocol: str, name: str) -> None:
+    reading = name.replace(" ", "=")
+    if next(one for one in readings_of(protocol) if f"{one.clause} {one.name}" == name).is_open:  # any of many behaviours
+        with pytest.raises(NoReading):
+            declared_readings([reading])
+        return
+    lines = [line for line in run_with(protocol, name) if parse(line).node == OTHER]
+    declared = declared_readings([reading])[protocol]
+    replay = FairReplay(PROTOCOLS[protocol].specification.load(), declared)
+
+    verdict, rows = checked(foreign([*map(parse, lines)], OTHER), options=Options("out", readings=(reading,), complete=True))
+
+    assert [found for line in lines if (found := replay.text(line)) is not None] == []
+    assert verdict.verdict in ("accepted", "undetermined")
+    assert {row["severity"] for row in rows} <= {"undetermined"}
+
+
+def test_readings_are_declared_on_the_command_line(tmp_path: Path, capsys: Capture) -> None:
+    reading = "BA-32=empty-responses"
+    lines = [line for line in run_with("scuttlebutt", "BA-32 empty-responses") if parse(line).node == OTHER]
+    file = tmp_path / "run.jsonl"
+    file.write_text("".join(f"{line}\n" for line in lines))
+    out = str(tmp_path / "out")
+
+    assert main(["trace", "check", str(file), "--reading", reading]) == 0
+    assert f"accepted  {OTHER} in seed-7" in capsys.readouterr().out
+    assert main(["pipeline", "ingest", str(file), "--master", "none", "--output", out]) == 0
+    assert main(["pipeline", "validate", "--in", out, "--output", out, "--master", "none", "--reading", reading]) == 0
+    assert "nodes: 1 accepted, 0 rejected" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["BA-32"], "BA-32 has no other reading ''\ntip: there is BA-32=empty-responses"),
+        (["BA-999=x"], "no other reading of BA-999 can be declared for a log"),
+        (["BA-12=descending", "--reading", "BA-12=descending"], "two readings of BA-12 exclude each other"),
+        (["BA-32=empty-responses", "--tlc"], "--reading cannot be combined with --tlc"),
+    ],
+)
+def test_a_reading_that_cannot_be_declared_is_refused(arguments: list[str], said: str, capsys: Capture) -> None:
+    assert main(["trace", "check", "--examples", "--reading", *arguments]) == 2
+
+    assert said in capsys.readouterr().err

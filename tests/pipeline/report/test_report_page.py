@@ -78,7 +78,7 @@ def everything(out: Path, hostile: str = HOSTILE) -> Path:
     batch(out, "ingest", [(TRACES, [event]), (RUNS, [run]), (QUARANTINE, [aside, aside])], counts=counts)
     graph = canonical_json([line(4), line(5, node="a:1", peer=hostile), line(6)])
     found = [violation(node=hostile, context=graph), violation("log", "LostLine"), violation("undetermined", "TooManyStates")]
-    verdicts = [("r1", "scuttlebutt", "a:1", "replay", "rejected", 10, 6, 1, 0, hostile)]
+    verdicts = [("r1", "scuttlebutt", "a:1", "replay", "rejected", 10, 6, 1, 0, hostile, '{"after": 4}')]
     batch(out, "validate", [(VIOLATIONS, found), (VERDICTS, verdicts)])
     sent = [("r1", "scuttlebutt", "bytes_sent", number, "a:1", 10.0 * number, "bytes") for number in range(5)]
     config = canonical_json({"loss": hostile, "nodes": 3})
@@ -175,7 +175,7 @@ def test_the_worst_comes_first_and_is_drawn_and_marked(html: str) -> None:
     ],
 )
 def test_the_verdict_is_the_worst_one(tmp_path: Path, verdicts: list[str], violations: list[Any], expected: str) -> None:
-    rows = [("r", "swim", str(number), "replay", verdict, 1, 1, 0, 0, None) for number, verdict in enumerate(verdicts)]
+    rows = [("r", "swim", str(number), "replay", verdict, 1, 1, 0, 0, None, None) for number, verdict in enumerate(verdicts)]
     batch(tmp_path, "validate", [(VERDICTS, rows), (VIOLATIONS, violations)])
 
     assert gather(tmp_path).verdict == expected

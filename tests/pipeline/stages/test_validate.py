@@ -33,6 +33,7 @@ def checked(events: list[Event], lot: int = 7, options: Options = OPTIONS) -> tu
         for begin in range(0, len(events), lot):
             node.take(make(events[begin : begin + lot]))
         verdict = node.end()
+        assert sum(json.loads(verdict.unchecked or "{}").values()) == verdict.n_events - verdict.judged
         return verdict, [dict(zip(NAMES, row, strict=True)) for row in node.findings.rows()]
 
     found = check(EventRows)
@@ -133,7 +134,7 @@ def test_a_divergence_is_told_with_five_events_before_and_two_after() -> None:
             json.dumps(of_node(simulated())[20].state_hash),
             '"0000000000000000"',
         )
-        assert row["replay"] == "peerproof pipeline validate --in out --run seed-v --node n1:1 --complete"
+        assert row["replay"] == "peerproof pipeline validate --in out --run seed-v --node n1:1 --complete --event 20"
 
 
 def test_what_no_property_names_has_the_clauses_of_the_step() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections import Counter
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from tests.pipeline.clusters import judged, lots, place_of, recorded, rows, simu
 
 from peerproof.cli.main import main
 from peerproof.conformance.traces.events import Event
+from peerproof.conformance.traces.findings import violation_text
 from peerproof.pipeline.judging.again import findings
 from peerproof.pipeline.spark.execution import Engine
 from peerproof.pipeline.spark.execution import execute as run_stage
@@ -182,6 +184,48 @@ def test_the_command_ends_with_what_it_found(
     assert main(["pipeline", "validate", "--in", str(bad), "--run", "other"]) == 4
 
 
+def test_the_command_of_a_finding_shows_it_alone_and_the_report_says_why_the_rest_is_not_checked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nodes = lots(simulated(nodes=2))
+    bad, late = nodes[0], nodes[1]
+    bad[9] = bad[9]._replace(state_hash="0" * 16)
+    place = place_of(tmp_path, [bad, late[1:]])
+
+    assert main(["pipeline", "validate", "--in", str(place), "--output", str(place), "--master", "none"]) == 1
+    text = capsys.readouterr().out
+    reasons = {"before the first start in the log": len(late) - 1, "after a divergence, up to the next start": len(bad) - 10}
+    ordered = sorted(reasons.items(), key=lambda item: -item[1])
+    shown = [line for line in text.splitlines() if line.startswith("not checked: ")]
+    assert shown == [f"not checked: {events:,} events {reason}" for reason, events in ordered]
+    finding = text[text.index("VIOLATES") :].partition("\nLOG ")[0]
+    assert f'  actual    "{"0" * 16}"\n' in finding
+    again = shlex.split(finding.partition("  again: peerproof ")[2].splitlines()[0])
+    assert again[-2:] == ["--event", "9"]
+
+    assert main(again) == 1
+    alone = capsys.readouterr().out
+    assert alone.count("VIOLATES") == 1
+    assert "again: " not in alone
+    assert main([*again, "--json"]) == 1
+    after = "after a divergence, up to the next start"
+    assert json.loads(capsys.readouterr().out)["verdict"]["unchecked"] == {after: reasons[after]}
+    assert main([*again[:-1], "8"]) == 4
+    assert "nothing is found at event 8 of node n0:1" in capsys.readouterr().err
+
+
+def test_of_several_outcomes_the_closest_is_shown() -> None:
+    def outcome(*numbers: int) -> dict[str, object]:
+        return {"messages": [{"send": {"to": "a:1", "message": {"numbers": list(numbers)}}}]}
+
+    row = dict.fromkeys(VIOLATIONS.schema.names) | {"severity": "violates", "node": "b:1", "message": "wrong"}
+    row |= {"expected": json.dumps([outcome(7, 8, 9), outcome(1, 2, 3)]), "actual": json.dumps(outcome(1, 2, 4))}
+
+    assert violation_text(row).splitlines()[1] == (
+        '  expected  {"messages":[{"send":{"to":"a:1","message":{"numbers":[1,2,3]}}}]} (the closest of 2 outcomes)'
+    )
+
+
 @pytest.mark.parametrize(("missing", "said"), [(0, 0), (1, 2), (5, 3)])
 def test_the_command_says_why_a_verdict_is_undetermined(
     missing: int, said: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -204,7 +248,9 @@ def test_the_command_says_why_a_verdict_is_undetermined(
         ["--in", "x"],
         ["--in", "x", "--node", "n", "--output", "y"],
         ["--in", "x", "--run", "r", "--output", "y"],
+        ["--in", "x", "--run", "r", "--event", "3"],
         ["--follow", "x", "--in", "y"],
+        ["--follow", ".", "--event", "0"],
         ["--follow", ".", "--node", "n"],
         ["--follow", ".", "--config", '{"nonsense": 1}'],
         ["--in", "x", "--output", "y", "--config", '{"nonsense": 1}'],

@@ -41,7 +41,7 @@ def test_a_committed_batch_tells_what_made_it(tmp_path: Path) -> None:
     (success,) = successes(tmp_path)
     told = success.told
     assert (told["stage"], told["arguments"], told["seeds"], told["versions"]) == ("figures", {"runs": 3}, ["0"], {"spec": "1"})
-    assert (told["inputs"], told["schema"], told["units"]) == ([], 2, 3)
+    assert (told["inputs"], told["schema"], told["units"]) == ([], 3, 3)
     assert (success.rows(METRICS), success.rows(TRACES)) == (9, 0)
     assert success.folder.name == f"figures-{plan(runs=3).batch_id}"
     (row,) = pq.read_table(success.folder / "manifest" / "manifest.parquet", schema=MANIFEST.schema).to_pylist()

@@ -114,7 +114,7 @@ def test_a_file_says_which_table_in_which_version_it_is_part_of(tmp_path: Path) 
     check_schema(schema, METRICS, "m.parquet")
     with pytest.raises(WrongSchema, match=r"m\.parquet is no part of the table runs but of metrics"):
         check_schema(schema, RUNS, "m.parquet")
-    with pytest.raises(WrongSchema, match="has schema version 0, this peerproof reads and writes 2: make it again"):
+    with pytest.raises(WrongSchema, match="has schema version 0, this peerproof reads and writes 3: make it again"):
         check_schema(schema.with_metadata({"peerproof.table": "metrics", "peerproof.schema": "0"}), METRICS, "m.parquet")
     with pytest.raises(WrongSchema, match="has not the columns of metrics"):
         check_schema(schema.remove(0), METRICS, "m.parquet")

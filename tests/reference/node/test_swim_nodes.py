@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import pytest
 from tests.reference.conftest import COMMAND, PATIENCE, NodeProcess
 
+from peerproof.cli.main import main
 from peerproof.reference.protocols.swim.runtime import swim_uuid
 from peerproof.spec.core import NodeId
 
@@ -127,3 +128,29 @@ def test_what_is_typed_is_done_and_what_makes_no_sense_is_refused(start: Launch)
     assert "the payload of" in errors
     assert "a UUID" in errors
     assert "set_payload UUID DATA" in errors  # what can be typed
+
+
+@pytest.mark.slow
+def test_nodes_with_uuids_of_their_own_are_seeds_by_uuid_and_address(start: Launch) -> None:
+    uuids = ["11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"]
+    first = start(*SECOND_LIFE, "--uuid", uuids[0])
+    second = start(*SECOND_LIFE, "--uuid", uuids[1], "--peer", f"{uuids[0]}@{first.addr}")
+
+    for node in (first, second):
+        node.now(lambda node: [row["status"] for row in node.latest["nodes"]] == ["normal"])
+    assert [row["uuid"] for node in (first, second) for row in node.latest["nodes"]] == uuids[::-1]
+    assert [node.latest["own"]["uuid"] for node in (first, second)] == uuids
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--uuid", "11"], "uuid: expected a UUID, found '11'"),
+        (["--peer", "a@127.0.0.1:1"], "seeds[0].uuid: expected a UUID, found 'a'"),
+        (["--peer", "11111111-1111-4111-8111-111111111111@127.0.0.1:0"], "port 0 is not the address of a node"),
+    ],
+)
+def test_a_uuid_that_is_none_is_refused(options: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["node", "start", "swim", "--bind", "127.0.0.1:0", *options]) == 2
+
+    assert said in capsys.readouterr().err

@@ -118,6 +118,23 @@ def test_what_cannot_be_is_rejected_and_not_raised(event: Any, seen: Observed) -
     assert relation_of(knowing(B)).take(event, seen).opinion is Opinion.REJECTED
 
 
+@pytest.mark.parametrize(
+    ("seen", "opinion"),
+    [
+        (Observed(refused="entry does not fit"), Opinion.ACCEPTED),
+        (Observed(sends=()), Opinion.ACCEPTED),
+        (Observed(sends=(Send(B, Delta(())),)), Opinion.REJECTED),
+        (Observed(effects=()), Opinion.REJECTED),
+    ],
+    ids=["in other words", "without a word", "something was sent", "all effects are known"],
+)
+def test_a_refusal_may_have_other_words_or_none(seen: Observed, opinion: Opinion) -> None:
+    """No document says how a node refuses; but a trace of all effects says that it did."""
+    event = Asked(NOW, UpdateLocal("k", "v" * 10_000))
+
+    assert relation_of(knowing(B)).take(event, seen).opinion is opinion
+
+
 def test_too_many_ways_for_chance_to_fall_are_no_verdict_when_none_was_right() -> None:
     """Without knowing which orders are alike, there are 3 * 4! of them."""
     relation = Relation(scuttlebutt, None, Bounds(tries=10))

@@ -102,7 +102,7 @@ def changed(tools: Tools, busy: list[str]) -> dict[str, list[Judged]]:
     return result
 
 
-@pytest.mark.slow
+@pytest.mark.minute
 def test_tlc_rejects_changed_traces_where_the_replay_does(changed: dict[str, list[Judged]]) -> None:
     comparisons = {name: Counter(each.comparison for each in nodes) for name, nodes in changed.items()}
     found = {name: {each.divergence.what for each in nodes if each.divergence} for name, nodes in changed.items()}

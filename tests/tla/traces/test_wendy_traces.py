@@ -186,7 +186,7 @@ OTHERWISE = {"a fingerprint": UNSEEN, "a port": UNDETERMINED, "who has gone": UN
 WITHOUT_TRACE = {"a table that was not received", "how long it took", "versions received", "a port"}
 
 
-@pytest.mark.slow
+@pytest.mark.minute
 def test_on_changed_traces_the_replay_and_tlc_say_the_same(tools: Tools) -> None:
     """All kinds of divergences are among them."""
     changed = judged_after(tools, "wendy", CHANGED.items(), lambda number: simulated(f"{number % 7} of {number}"))

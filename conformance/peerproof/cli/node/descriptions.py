@@ -21,6 +21,23 @@ The node prints its view whenever it changes. Type "set colour=black" to change 
 commands, "quit" or Ctrl-C to stop.
 """
 
+_MEMBERS: Final = """
+Runs a node of {name} on a UDP socket.
+
+Start three in three terminals, and watch them find each other. End one, and the others consider it suspicious, then dead:
+
+  peerproof node start {name} --bind 127.0.0.1:8119
+  peerproof node start {name} --bind 127.0.0.1:8120 --peer 127.0.0.1:8119
+  peerproof node start {name} --bind 127.0.0.1:8121 --peer 127.0.0.1:8119
+
+The node prints its view whenever it changes: its own uuid first, then a row for each other node. Type "set colour=black" to set
+a member of its payload, "view" to print the view, "help" for all commands, "quit" or Ctrl-C to stop.
+
+Nodes know each other by uuid and address, seeds too. The default uuid follows from the address, so HOST:PORT is enough between
+nodes that have it. For a node of another implementation, use --peer UUID@HOST:PORT, or type "add_node UUID HOST PORT". If that
+node is to have this one as its seed, it needs the uuid of this one: choose it with --uuid.
+"""
+
 _RING: Final = """
 Runs a node of {name} on a TCP socket.
 
@@ -60,6 +77,9 @@ Runs a node of {name}. It communicates through an agent of Serf, or with other n
 The node reads and prints changes as JSON. Its data is stored in the file of --state, from which it starts again. "quit" or Ctrl-C
 stops it.
 """
+
+#: Protocol -> what `--set` sets, if it is no pair of the node.
+PAIRS: Final = {"swim": "a member of its payload"}
 
 #: Protocol -> what else a user of a running node has to know.
 _REMARKS: Final = {
@@ -147,7 +167,15 @@ def describe_start(protocol: Runtime) -> str:
     """Returns the description of `node start` for a protocol."""
 
     def parts() -> Iterator[str]:
-        yield _STORE if protocol.transport == "serf" else _RING if protocol.is_connected else _DATAGRAMS
+        yield (
+            _STORE
+            if protocol.transport == "serf"
+            else _RING
+            if protocol.is_connected
+            else _MEMBERS
+            if protocol.names_seeds
+            else _DATAGRAMS
+        )
         if protocol.subscribes:
             yield _TOPICS
         yield _REMARKS.get(protocol.name, "")

@@ -53,7 +53,8 @@ def run(args: Namespace) -> int:
 
 def _listen(address: str, make: Callable[[], Harness]) -> int:
     from peerproof.reference.harness.request_channel import Server
-    from peerproof.reference.runtime.udp import AddressError, format_address, parse_address
+    from peerproof.reference.runtime.udp import format_address
+    from peerproof.spec.connections import AddressError, parse_address
 
     try:
         with refuse(AddressError):

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from peerproof.reference.runtime.protocol import Runtime
     from peerproof.reference.simulation.plan import Campaign
-    from peerproof.spec.core import Specification
 
 #: Bytes of a trace that are buffered before they are written.
 BUFFER = 2**16
@@ -108,9 +107,10 @@ def run(args: Namespace) -> int:
     """Runs a simulation and prints the result."""
     import json
 
+    from peerproof.conformance.adapter.adapter import AdapterUnavailable
     from peerproof.reference.simulation import campaign
 
-    with refuse(ValueError):
+    with refuse(ValueError, AdapterUnavailable):
         plan = _campaign(args)
     with trace_file(args.trace, BUFFER) as trace:
         result = campaign.run(plan, _watch_size(trace.write, args.trace) if trace else None)
@@ -133,6 +133,7 @@ def _watch_size(write: Callable[[str], None], path: str) -> Callable[[str], None
 
 
 def _campaign(args: Namespace) -> Campaign:
+    from peerproof.conformance.adapter.implementation import find_divergence
     from peerproof.reference.node.configuration import plain_of
     from peerproof.reference.protocols.registry import RUNTIMES
     from peerproof.reference.simulation.faulty_network import Faults
@@ -156,7 +157,7 @@ def _campaign(args: Namespace) -> Campaign:
         apart=args.apart,
         churn=args.churn,
         check_every=args.check,
-        variants={node: _find_divergence(args.protocol, name) for node, name in args.divergence},
+        variants={node: find_divergence(name, args.protocol)().overridden_specification() for node, name in args.divergence},
         **of_topics,
     )
 
@@ -180,15 +181,3 @@ def _divergence(text: str) -> tuple[int, str]:
     if not (at and text.isascii() and node.isdigit()):
         raise ArgumentTypeError(f"{text!r}: expected the number of a node and a divergence, as in 2@SD-05")
     return int(node), name
-
-
-def _find_divergence(protocol: str, name: str) -> Specification:
-    """Returns the specification with a divergence. Raises ValueError."""
-    from peerproof.spec.protocols import PROTOCOLS
-
-    reference = PROTOCOLS[protocol].divergences
-    known = reference.load() if reference else {}
-    if name not in known:
-        raise ValueError(f"no divergence {name!r} of {protocol}: {', '.join(known)}")
-    found: Specification = known[name]().overridden_specification()
-    return found

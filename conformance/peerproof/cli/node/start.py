@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 from peerproof.cli.command import refuse, trace_file
 from peerproof.cli.console import print_error, warn
 from peerproof.cli.exits import FAILED, OK
-from peerproof.cli.node.descriptions import describe_start
+from peerproof.cli.node.descriptions import PAIRS, describe_start
 from peerproof.cli.parser import add_common
 
 if TYPE_CHECKING:
@@ -55,9 +55,11 @@ def _add_options(command: ArgumentParser, protocol: Runtime) -> None:
         return
     add("--bind", metavar="HOST:PORT", required=True, help="address to listen on; port 0: any free port")
     add("--advertise", metavar="HOST:PORT", help="address that peers use (default: that of --bind)")
-    add("--peer", metavar="HOST:PORT", action="append", default=[], help="node to contact first (repeatable)")
-    if connected := protocol.connected:
-        add_texts(command, connected.texts)
+    named = "; without UUID@, it has the default uuid of its address" if protocol.names_seeds else ""
+    where = "UUID@HOST:PORT" if protocol.names_seeds else "HOST:PORT"
+    add("--peer", metavar=where, action="append", default=[], help=f"node to contact first{named} (repeatable)")
+    add_texts(command, protocol.texts)
+    if protocol.connected:
         command.set_defaults(assignments=[])
     else:
         add(
@@ -67,7 +69,7 @@ def _add_options(command: ArgumentParser, protocol: Runtime) -> None:
             action="append",
             default=[],
             dest="assignments",
-            help="a pair of its own (repeatable)",
+            help=f"{PAIRS.get(protocol.name, 'a pair of its own')} (repeatable)",
         )
     add("--json", action="store_true", help="print JSON lines instead of tables")
     _add_common(command)
@@ -140,10 +142,8 @@ def _setup(args: Namespace) -> Setup:
     from peerproof.reference.runtime.udp import resolve_address
 
     protocol = RUNTIMES[args.protocol]
-    plain, seeds = plain_of(args, protocol), [_reachable(resolve_address(seed)) for seed in args.peer]
-    connected = protocol.connected
-    if connected:
-        plain |= texts_of(args, connected.texts)
+    plain = plain_of(args, protocol) | texts_of(args, protocol.texts)
+    seeds = [_seed(seed, protocol) for seed in args.peer]
     bind, advertise = resolve_address(args.bind), _reachable(resolve_address(args.advertise)) if args.advertise else None
     protocol.build_config(plain, advertise or bind, seeds)  # check the configuration before a socket is opened
     return Setup(
@@ -154,16 +154,24 @@ def _setup(args: Namespace) -> Setup:
         assignments=tuple(args.assignments),
         random_seed=args.seed or token_hex(8),
         as_json=args.json,
-        contacts=tuple(seeds) if connected else (),
+        contacts=tuple(seeds) if protocol.connected else (),
         run=args.run,
     )
 
 
-def _reachable(address: NodeId) -> NodeId:
-    from peerproof.reference.runtime.udp import AddressError, parse_address
+def _seed(text: str, protocol: Runtime) -> NodeId:
+    """Returns a seed with its address resolved."""
+    from peerproof.reference.runtime.udp import resolve_address
+    from peerproof.spec.core import NodeId
 
-    if parse_address(address)[1] == 0:
-        raise AddressError(f"{address!r}: port 0 is not the address of a node")
+    name, at, address = text.rpartition("@") if protocol.names_seeds else ("", "", text)
+    return NodeId(f"{name}{at}{_reachable(resolve_address(address))}")
+
+
+def _reachable(address: NodeId) -> NodeId:
+    from peerproof.spec.connections import parse_endpoint
+
+    parse_endpoint(address)
     return address
 
 

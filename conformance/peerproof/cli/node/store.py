@@ -52,8 +52,9 @@ def setup(args: Namespace) -> StoreSetup:
 
     from peerproof.reference.node.distkv_console import StoreSetup
     from peerproof.reference.protocols.registry import RUNTIMES
-    from peerproof.reference.runtime.udp import parse_address, resolve_address
+    from peerproof.reference.runtime.udp import resolve_address
     from peerproof.reference.serf.folder_bus import default_folder
+    from peerproof.spec.connections import parse_address
     from peerproof.spec.distkv.state import parse_node_id
     from peerproof.spec.distkv.values import value_of_plain
 

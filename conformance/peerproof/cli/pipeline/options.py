@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 CANNOT_RUN: Final = "Spark, a package or a file cannot be used"  #: exit code 3 of every stage
 EXTRA: Final = "pip install 'peerproof[pipeline]'"
+PACKAGES: Final = frozenset({"numpy", "pandas", "pyarrow", "pyspark", "scapy"})  #: of the extra
 MAX_PORT: Final = 65_535
 LOCAL = "local[*,4]"  # as in conformance.pipeline.session, which --help need not import
 
@@ -46,11 +47,14 @@ def stage(run: Stage) -> Stage:
             from peerproof.pipeline.spark.spark_errors import SparkUnusable
             from peerproof.pipeline.storage.batches import Refused
             from peerproof.pipeline.storage.tables import WrongSchema
-        except ImportError as error:
-            raise Refusal(f"the package {error.name} is not installed", UNUSABLE, tip=EXTRA) from None
-        try:
+
             with interruptible(), refuse(Refused, WrongSchema), refuse(SparkUnusable, code=UNUSABLE):
                 return run(args)
+        except ModuleNotFoundError as error:  # of one of them, also where others of the extra are there
+            package = (error.name or "").partition(".")[0]
+            if package not in PACKAGES:
+                raise
+            raise Refusal(f"the package {package} is not installed", UNUSABLE, tip=EXTRA) from None
         except BrokenPipeError:
             raise  # the reader of the output has exited
         except OSError as problem:

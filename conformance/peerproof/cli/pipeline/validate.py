@@ -2,7 +2,8 @@
 Checks logs, captures and simulations against the specification, into the tables `violations` and `verdicts`.
 
   peerproof pipeline ingest node*.jsonl --output out && peerproof pipeline validate --in out --output out
-  peerproof pipeline validate --in out --run r1 --node a:1        show one node again: the command that each violation names
+  peerproof pipeline validate --in out --run r1 --node a:1        show one node again
+  peerproof pipeline validate --in out --run r1 --node a:1 --event 7     show one finding: the command that each names
   peerproof pipeline validate --follow logs                       watch the traces that running nodes write there
 
 How a node is checked depends on its log. Replay: if all random choices and effects are logged, the specification must do the
@@ -41,6 +42,7 @@ from peerproof.cli.pipeline.options import (
     progress_of,
     stage,
 )
+from peerproof.cli.readings import add_readings, check_readings
 from peerproof.cli.ticker import Ticker
 
 if TYPE_CHECKING:
@@ -71,7 +73,9 @@ def configure(parser: ArgumentParser) -> None:
     add("--follow", type=Path, metavar="DIR", help="watch the traces (*.jsonl) in a folder; needs no other folder")
     add("--run", metavar="NAME", help="with --in only: show what is found of this run's nodes together, or with --node of one")
     add("--node", metavar="NAME", help="with --run: only this node")
+    add("--event", type=partial(count, least=0), metavar="N", help="with --node: only what is found at its event N")
     add("--config", type=json_object, default={}, metavar="JSON", help='of nodes whose log has no start, as {"max_payload": 512}')
+    add_readings(parser)
     add_complete(parser)
     add("--states", type=count, default=256, metavar="N", help="possible states of one node that are carried (default 256)")
     add("--tries", type=count, default=20_000, metavar="N", help="random choices tried for one event (default 20000)")
@@ -91,10 +95,11 @@ def run(args: Namespace) -> int:
     """Checks the nodes, and prints the verdicts."""
     if problem := _contradiction(args):
         raise Refusal(problem)
-    from peerproof.pipeline.stages.verdict_counts import BadConfiguration, check_config, count_verdicts
+    from peerproof.pipeline.stages.verdict_counts import BadConfiguration, check_config, count_unchecked, count_verdicts
 
     with refuse(BadConfiguration, prefix="--config: "):
         check_config(args.config)
+    check_readings(args.reading)
     if args.follow is not None:
         from peerproof.pipeline.judging.follow import follow
 
@@ -108,19 +113,23 @@ def run(args: Namespace) -> int:
 
     with engine(args) as spark:
         result = execute(spark, args.out, _validation(args), progress_of("validate"))
-    counts = count_verdicts(result)
-    print(json.dumps(_plain(result, counts)) if args.format == "json" else _text(result, counts), flush=True)
+    counts, unchecked = count_verdicts(result), count_unchecked(result)
+    print(
+        json.dumps(_plain(result, counts, unchecked)) if args.format == "json" else _text(result, counts, unchecked), flush=True
+    )
     return FAILED if any(counts.get(f"violations {severity}") for severity in FAILING) else OK
 
 
 def _contradiction(args: Namespace) -> str | None:
     if args.follow is not None:
-        others = args.place or args.out or args.run or args.node
-        return "--follow takes no other folder, and no --run or --node" if others else None
+        others = args.place or args.out or args.run or args.node or args.event is not None
+        return "--follow takes no other folder, and no --run, --node or --event" if others else None
     if args.place is None:
         return "--in or --follow is missing: --in DIR is a folder that ingest or simulate have written"
     if args.node is not None and args.run is None:
         return "--node needs --run: nodes of different runs may have the same name"
+    if args.event is not None and args.node is None:
+        return "--event needs --node: every node counts its events"
     if (args.run is None) == (args.out is None):
         return "--output is missing, or --run NAME to show the findings of one run again"
     return None
@@ -130,7 +139,9 @@ def _validation(args: Namespace) -> Validation:
     from peerproof.pipeline.stages.validate import Validation
 
     place = args.follow if args.place is None else args.place
-    return Validation(place, args.config, args.states, args.tries, args.every, complete=args.complete)
+    return Validation(
+        place, args.config, args.states, args.tries, args.every, complete=args.complete, readings=tuple(args.reading)
+    )
 
 
 def _print_findings(args: Namespace) -> int:
@@ -147,15 +158,22 @@ def _print_findings(args: Namespace) -> int:
     wrong = False
     for verdict, rows in found:
         violations = [dict(zip(names, row, strict=True)) for row in rows]
+        if args.event is not None:
+            violations = [violation | {"replay": ""} for violation in violations if violation["seq"] == args.event]
+            if not violations:
+                raise Refusal(f"nothing is found at event {args.event} of node {args.node}", NOTHING)
         wrong = wrong or any(violation["severity"] in FAILING for violation in violations)
         if args.format == "json":
-            print(json.dumps({"verdict": verdict._asdict(), "violations": _plain_violations(violations, whole=True)}))
+            said = verdict._asdict() | {"unchecked": json.loads(verdict.unchecked or "{}")}
+            print(json.dumps({"verdict": said, "violations": _plain_violations(violations, whole=True)}))
             continue
         who = f"node {verdict.node}" if verdict.node else "the cluster"
         judged = f"{verdict.judged:,} of {verdict.n_events:,} events"
         print(f"{who} in run {verdict.run_id}: {verdict.verdict}, by {verdict.way}: {judged}")
         if verdict.remark:
             print(f"  {verdict.remark}")
+        for line in _unchecked(json.loads(verdict.unchecked or "{}")):
+            print(f"  {line}")
         for violation in violations:
             print(_violation(violation, whole=True))
     return FAILED if wrong else OK
@@ -166,7 +184,7 @@ def _show_step(step: str) -> Callable[[int, int], None]:
     return lambda done, total: ticker(step, done, total, "events")
 
 
-def _plain(result: Validated, counts: dict[str, int]) -> dict[str, object]:
+def _plain(result: Validated, counts: dict[str, int], unchecked: dict[str, int]) -> dict[str, object]:
     from peerproof.pipeline.storage.tables import VIOLATIONS
 
     rows = first_rows(result.success, VIOLATIONS, MOST_PLAIN)
@@ -174,6 +192,7 @@ def _plain(result: Validated, counts: dict[str, int]) -> dict[str, object]:
         "folder": str(result.success.folder),
         **result.success.told,
         "counts": counts,
+        "unchecked": unchecked,
         "violations": _plain_violations(rows),
         "further_violations": result.success.rows(VIOLATIONS) - len(rows),
         "already_committed": not result.done,
@@ -192,7 +211,7 @@ def _plain_violations(rows: Sequence[dict[str, Any]], *, whole: bool = False) ->
     return [plain_violation(row, lines.get(row["src_file"], {}).get(row["src_off"]), whole=whole) for row in rows]
 
 
-def _text(result: Validated, counts: dict[str, int]) -> str:
+def _text(result: Validated, counts: dict[str, int], unchecked: dict[str, int]) -> str:
     from peerproof.conformance.traces.findings import SEVERITIES
     from peerproof.conformance.traces.node_check import DIFFERS, VERDICTS
     from peerproof.pipeline.stages.verdict_counts import find_undetermined
@@ -204,7 +223,7 @@ def _text(result: Validated, counts: dict[str, int]) -> str:
         if what == "nodes" or any(numbers.values()):
             lines.append(f"{title}: {', '.join(f'{n:,} {verdict}' for verdict, n in numbers.items() if n or verdict != DIFFERS)}")
     if ways := ", ".join(_ways(counts)):
-        lines.insert(2, f"checked: {ways}")
+        lines[2:2] = [f"checked: {ways}", *_unchecked(unchecked)]
     parts = [f"{counts[f'violations {name}']:,} {name}" for name in SEVERITIES if f"violations {name}" in counts]
     lines.append(f"violations: {', '.join(parts) or 'none'}")
     lines += map(_violation, first_rows(result.success, VIOLATIONS, EXAMPLES))
@@ -222,6 +241,12 @@ def _ways(counts: dict[str, int]) -> Iterator[str]:
             checked, events = counts[f"checked by {way}"], counts[f"events by {way}"]
             of_all = f" ({checked:,} of {events:,} events)" if checked < events else ""
             yield f"{nodes:,} node{'s' if nodes > 1 else ''} by {text}{of_all}"
+
+
+def _unchecked(reasons: dict[str, int]) -> Iterator[str]:
+    """Yields how many events were not checked, for each reason."""
+    for reason, events in reasons.items():
+        yield f"not checked: {events:,} event{'s' if events > 1 else ''} {reason}"
 
 
 def _violation(row: dict[str, Any], *, whole: bool = False) -> str:

@@ -11,7 +11,9 @@ Every event is replayed with the recorded random choices, and what the node did 
 digest of its state. Nodes are checked one by one. The first divergence of a node is shown with what the specification would have
 done, the clauses of the step, and the events around it (-v: the lines of the file). Later divergences are left out, up to the
 next start of the node. If another reading of a decision explains the divergence, the node differs, which is no failure, and its
-next steps are checked by this reading. Files are read line by line, whatever their size, and each is checked by itself.
+next steps are checked by this reading. --reading declares it from the start: then its steps are accepted.
+
+Files are read line by line, whatever their size, and each is checked by itself.
 A line that is missing, duplicated or out of place is a fault of the log (LOG), not of the node.
 
 --tlc also runs TLC, which checks against the TLA+ model, with other code, if the protocol has a TLA+ module for traces. The
@@ -24,12 +26,13 @@ import json
 from argparse import ArgumentParser, Namespace
 from contextlib import nullcontext
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from peerproof.cli.command import count, interruptible
 from peerproof.cli.console import is_verbose, warn
 from peerproof.cli.exits import Refusal
 from peerproof.cli.options import add_format
+from peerproof.cli.readings import add_readings, check_readings
 from peerproof.cli.ticker import Ticker
 
 if TYPE_CHECKING:
@@ -70,6 +73,7 @@ def configure(parser: ArgumentParser) -> None:
     add("files", metavar="FILE", nargs="*", help="a trace, a JSON line for each step, also compressed with gzip; - for stdin")
     add("--examples", action="store_true", help="check the bundled example traces; one of them is of a wrong implementation")
     add("--tlc", action="store_true", help="check with TLC as well, if the protocol has a module (needs Java and the extra tla)")
+    add_readings(parser)
     many = partial(count, digits=12)
     add("--tlc-events", metavar="N", type=many, default=1_000_000, help="events of a file that TLC checks (default 1000000)")
     add_format(parser)
@@ -83,13 +87,16 @@ def run(args: Namespace) -> int:
 
     if bool(args.files) is args.examples:
         raise Refusal("give files or --examples", tip="peerproof trace check --examples shows how a wrong trace is reported")
+    check_readings(args.reading)
+    if args.reading and args.tlc:
+        raise Refusal("--reading cannot be combined with --tlc", tip="TLC checks by the specification's own readings")
     names = [path_text(path) for path in examples()] if args.examples else args.files
     _refuse_unreadable(names)
     tools = _tools() if args.tlc else None
     reports = []
     for name in names:
         try:
-            report = _check(name, tools, args.tlc_events)
+            report = _check(name, tools, args.tlc_events, args.reading)
         except OSError as problem:
             raise Refusal(f"{name}: {problem.strerror or problem}") from None
         except file_check.NoTrace as problem:
@@ -148,7 +155,7 @@ def _tools() -> Tools | None:
         return None
 
 
-def _check(name: str, tools: Tools | None, tlc_events: int) -> Report:
+def _check(name: str, tools: Tools | None, tlc_events: int, readings: Sequence[str]) -> Report:
     from peerproof.conformance.suite.source import open_source
     from peerproof.conformance.traces.file_check import check_trace
 
@@ -161,7 +168,8 @@ def _check(name: str, tools: Tools | None, tlc_events: int) -> Report:
             ticker(f"{name}: TLC, {progress.distinct:,} events")
 
         with open_source(name) as source:
-            return check_trace(source, name=name, tools=tools, tlc_events=tlc_events, on_read=show_read, on_tlc=show_tlc)
+            how: Any = {"tools": tools, "tlc_events": tlc_events, "readings": readings}
+            return check_trace(source, name=name, **how, on_read=show_read, on_tlc=show_tlc)
 
 
 def _rows(report: Report) -> Iterator[str]:

@@ -16,6 +16,7 @@ from peerproof.conformance.adapter.line_channel import Channel, Connection, Prog
 from peerproof.conformance.adapter.recorded import Recorded
 from peerproof.conformance.suite.bounds import MAX_LINE
 from peerproof.conformance.suite.timeouts import Timeouts
+from peerproof.spec.connections import AddressError, parse_endpoint
 from peerproof.spec.protocols import PROTOCOLS
 
 #: The command of the reference's adapter, the default implementation.
@@ -53,14 +54,16 @@ def create_adapter(
     if implementation.startswith("py:"):
         return InProcess(implementation.removeprefix("py:"), patience, suite, watch, longest)
     if implementation.startswith("divergence:"):
-        return InProcess(_find_divergence(implementation.removeprefix("divergence:")), patience, suite, watch, longest)
+        found = find_divergence(implementation.removeprefix("divergence:"))
+        return InProcess(f"{found.__module__}:{found.__qualname__}", patience, suite, watch, longest)
     if implementation.startswith("recorded:"):
         return Recorded(Path(implementation.removeprefix("recorded:")), watch)
     if implementation.startswith("tcp://"):
-        host, colon, port = implementation.removeprefix("tcp://").rpartition(":")
-        if not colon or not host or not port.isdigit():
-            raise AdapterUnavailable(f"{implementation!r} is not an address: expected tcp://HOST:PORT")
-        return LineAdapter(lambda: _connect(host.strip("[]"), int(port), patience), patience, suite, watch, longest)
+        try:
+            host, port = parse_endpoint(implementation.removeprefix("tcp://"))
+        except AddressError:
+            raise AdapterUnavailable(f"{implementation!r} is not an address: expected tcp://HOST:PORT") from None
+        return LineAdapter(lambda: _connect(host, port, patience), patience, suite, watch, longest)
     try:
         argv = shlex.split(implementation)
     except ValueError:
@@ -69,24 +72,25 @@ def create_adapter(
     return program(argv, patience, suite, watch, longest)
 
 
-def divergences() -> dict[str, type[Any]]:
-    """The divergences of real implementations, by the ids that the protocols' pages use."""
-    references = (protocol.divergences for protocol in PROTOCOLS.values())
+def divergences(protocol: str | None = None) -> dict[str, type[Any]]:
+    """The divergences of real implementations, of one protocol or all, by the ids that the protocols' pages use."""
+    references = (row.divergences for name, row in PROTOCOLS.items() if protocol in (None, name))
     return {name: one for reference in references if reference for name, one in reference.load().items()}
 
 
-def _find_divergence(name: str) -> str:
-    """Returns a divergence as `MODULE:CLASS`."""
-    known = divergences()
+def find_divergence(name: str, protocol: str | None = None) -> type[Any]:
+    """Returns a divergence, of one protocol or any. Raises AdapterUnavailable."""
+    known = divergences(protocol)
     if found := known.get(name.upper()):
-        return f"{found.__module__}:{found.__qualname__}"
+        return found
     letters = dict.fromkeys(other[:2] for other in known)
     of_each = {first: [other for other in known if other.startswith(first)] for first in letters}
     expected = ", ".join(of_each.get(name.upper()[:2], (f"{ids[0]} to {ids[-1]}" for ids in of_each.values())))
     more = (
         f". No message shows the others on the page of a protocol: peerproof explain {name.upper()}" if name[2:3] == "-" else ""
     )
-    raise AdapterUnavailable(f"no adapter has the divergence {name!r}", tip=f"there are {expected}{more}")
+    which = f"node of {protocol}" if protocol else "adapter"
+    raise AdapterUnavailable(f"no {which} has the divergence {name!r}", tip=f"there are {expected}{more}")
 
 
 def program(argv: Sequence[str], patience: Timeouts, suite: str, watch: Watch | None = None, longest: int = MAX_LINE) -> Adapter:

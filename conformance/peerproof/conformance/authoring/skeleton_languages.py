@@ -69,6 +69,7 @@ LANGUAGES: Final[Mapping[str, Language]] = {
         start="./adapter",
         runner="go",
         setup=_SETUP_GO,
+        dependency=" `go mod edit -replace=MODULE=FOLDER` says where it is; once it is imported, run `go mod tidy`.",
     ),
     "js": Language(
         "JavaScript",

@@ -148,6 +148,18 @@ class GivenUp(Exception):
     """The specification has too many possible outcomes: the rest of the run cannot be checked."""
 
 
+class NotSupported(GivenUp):
+    """The implementation answered `unsupported` where it may; the message is its reason."""
+
+
+@dataclass
+class Skipped:
+    """How often an implementation did not support a part of its configuration, and its last reason."""
+
+    times: int = 0
+    reason: str = ""
+
+
 class Over(BaseException):
     """Ends the campaign. It is not an Exception, because Hypothesis would take that for a failure and try again."""
 
@@ -283,12 +295,14 @@ def _value(value: Any, *, is_null: bool = False) -> str:
     return labels.message_text(value) if isinstance(value, dict) and "type" in value else json.dumps(value, ensure_ascii=False)
 
 
-def render_counts(spec: Specification, counts: Counter[str]) -> list[str]:
-    """Renders the counts of the runs, to show that the interesting events do happen."""
+def render_counts(spec: Specification, counts: Counter[str], unsupported: Mapping[str, Skipped]) -> list[str]:
+    """Renders the counts of the runs, to show that the interesting events do happen, and what was unsupported."""
     shown = [(name, words) for name, words in HAPPENINGS if name not in SOMETIMES or counts[name]]
     lines = [f"  {', '.join(f'{counts[name]:,} {words}' for name, words in shown)}"]
     unseen = [promise for promise in spec.PROPERTIES if promise.when == "sometimes" and not counts[promise.name]]
     lines += [f"  never seen: {promise.name}, {promise.about}" for promise in unseen]
+    for part, skipped in sorted(unsupported.items(), key=lambda item: -item[1].times):
+        lines.append(f"  unsupported, so skipped {skipped.times:,} times: {part}: {skipped.reason}")
     if counts["given up"]:
         lines.append(
             f"  {counts['given up']} runs could not be checked to their end: the implementation makes its own random choices, "

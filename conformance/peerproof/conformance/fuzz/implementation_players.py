@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from inspect import signature
 from typing import Any, Final, NamedTuple
 
 from peerproof.conformance.adapter.adapter import Adapter, AdapterError, Choose
 from peerproof.conformance.adapter.choices import Choices
-from peerproof.conformance.adapter.messages import Hello, InvalidReply, Reply, Request, check
-from peerproof.conformance.fuzz.findings import Finding, Found, GivenUp, Judged
+from peerproof.conformance.adapter.messages import Hello, InvalidReply, Reply, Request, check, contradicts_hello
+from peerproof.conformance.fuzz.findings import Finding, Found, GivenUp, Judged, NotSupported, Over, Skipped
 from peerproof.conformance.fuzz.inputs.inputs import Inputs
 from peerproof.conformance.fuzz.players import Place, Player, Seen
 from peerproof.conformance.fuzz.reaction import (
@@ -37,6 +38,7 @@ from peerproof.conformance.fuzz.reaction import (
     single_reaction,
 )
 from peerproof.conformance.fuzz.restarts import Restarts
+from peerproof.conformance.fuzz.search_settings import CannotFuzz
 from peerproof.conformance.traces.findings import Contradicted, find_contradicted
 from peerproof.conformance.vectors.matching import Difference, first_difference, fits
 from peerproof.conformance.vectors.plain_data import expected_event, plain_config
@@ -62,7 +64,11 @@ class Effects(NamedTuple):
 
 
 class Implementation(Player):
-    """Nodes behind an adapter."""
+    """
+    Nodes behind an adapter.
+
+    A node whose configuration the implementation does not support runs with as much of it as the implementation does support.
+    """
 
     def __init__(self, protocol: str, inputs: Inputs, adapter: Adapter, hello: Hello) -> None:
         self._protocol = protocol
@@ -75,6 +81,8 @@ class Implementation(Player):
         of_itself = [name for name, query in self._spec.QUERIES.items() if len(signature(query).parameters) == 1]
         self._queries = [name for name in of_itself if f"observe.{name}" in offered.capabilities]
         self._offered = offered
+        self._needed = set(self._spec.CONFIG.forms) - self._spec.CONFIG.optional
+        self.unsupported: dict[str, Skipped] = {}  #: by member of a configuration
         self._broken = False
         self._restarts = Restarts(adapter)
         self._seed = ""
@@ -103,13 +111,12 @@ class Implementation(Player):
             return picked
 
         looks = [{"op": "query", "handle": place.handle, "what": what} for what in self._queries]
-        first = self._request(place, stimulus, now)
-        if first["op"] == "open":
-            (reply,) = self._ask([first], choose)
+        if isinstance(stimulus, Started) and place.handle is None:
+            reply = self._open(place, now, choose)
             place.handle = reply["handle"]
             looked = self._ask([{**look, "handle": place.handle} for look in looks], choose)
         else:
-            reply, *looked = self._ask([first, *looks], choose)
+            reply, *looked = self._ask([self._request(place, stimulus, now), *looks], choose)
         place.next_timer = reply["next_timer_ms"]
         if place.next_timer is not None and place.next_timer < now:
             raise Found(Finding("clock", f"next_timer_ms is {place.next_timer}, before {now}"))
@@ -133,6 +140,44 @@ class Implementation(Player):
             self._adapter.ask([{"op": "close", "handle": handle} for handle in handles], Choices("").answer)
         except AdapterError as trouble:
             self._trouble(trouble)
+
+    def _open(self, place: Place, now: Instant, choose: Choose) -> Reply:
+        """Opens a node, without the members of its configuration that are not supported."""
+        try:
+            return self._ask([self._request(place, Started(), now)], choose)[0]
+        except NotSupported:
+            self._restrict_config(place, now)
+            return self._ask([self._request(place, Started(), now)], choose)[0]
+
+    def _restrict_config(self, place: Place, now: Instant) -> None:
+        """Leaves out the members of a node's configuration with which it cannot be opened. Raises Over if it never can."""
+        drawn = plain_config(self._spec, place.birth.config)
+        kept = {name: drawn.pop(name) for name in self._needed}
+        try:
+            self._try_config(place, now, kept)
+        except NotSupported as why:
+            message = f"the implementation answers unsupported to open, also with the defaults of {self._protocol}: {why}"
+            raise Over(message, unusable=CannotFuzz(message)) from None
+        for name, value in drawn.items():
+            try:
+                self._try_config(place, now, kept | {name: value})
+            except NotSupported as why:
+                self._skip(name, str(why))
+            except ValueError:  # not without another member, which has been left out
+                continue
+            else:
+                kept[name] = value
+        place.birth = replace(place.birth, config=self._spec.CONFIG.value(kept))
+
+    def _try_config(self, place: Place, now: Instant, plain: Mapping[str, Plain]) -> None:
+        """Opens and closes a node with a configuration. Raises NotSupported, and ValueError if there is no such configuration."""
+        place.birth = replace(place.birth, config=self._spec.CONFIG.value(plain))
+        (reply,) = self._ask([self._request(place, Started(), now)], Choices("").answer)
+        self._ask([{"op": "close", "handle": reply["handle"]}], Choices("").answer)
+
+    def _skip(self, part: str, reason: str) -> None:
+        skipped = self.unsupported.setdefault(part, Skipped())
+        skipped.times, skipped.reason = skipped.times + 1, reason
 
     def _request(self, place: Place, stimulus: Stimulus, now: Instant) -> Request:
         common = {"handle": place.handle, "now_ms": now}
@@ -172,11 +217,21 @@ class Implementation(Player):
                 check(request, reply)
             except InvalidReply as unlike:
                 raise Found(Finding("misshapen", str(unlike))) from None
-            if error := reply.get("error"):
+            error = reply.get("error")
+            if error and error["code"] == "unsupported" and self._is_skip(request):
+                why = NotSupported(error.get("message", "no reason given"))
+                if request["op"] == "restart":
+                    self._skip(f"restart with {', '.join(request['config'])}", str(why))
+                raise why
+            if error:
                 kind = _FINDING_OF_ERROR.get(error["code"], "error")
                 detail = f"its reply to {request['op']} is the error {error['code']}: {error.get('message', '')}"
                 raise Found(Finding(kind, detail, errors=_text(self._adapter.take_errors())))
         return replies
+
+    def _is_skip(self, request: Request) -> bool:
+        """Returns True if `unsupported` is no finding. For an open with the defaults, `_restrict_config` reports it."""
+        return bool(request["op"] == "open" or not contradicts_hello(request, self._offered, self._needed))
 
     def _trouble(self, trouble: AdapterError) -> None:
         self._broken = True

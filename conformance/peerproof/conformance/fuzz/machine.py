@@ -21,7 +21,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 from hypothesis.strategies import SearchStrategy
 
 from peerproof.conformance.fuzz.corpus import CorpusError
-from peerproof.conformance.fuzz.findings import Finding, Found, GivenUp, Over
+from peerproof.conformance.fuzz.findings import Finding, Found, GivenUp, NotSupported, Over
 from peerproof.conformance.fuzz.inputs.inputs import FORGETTING, Inputs, inputs_of
 from peerproof.conformance.fuzz.kept_runs import Keeper
 from peerproof.conformance.fuzz.known_findings import KnownFindings, name_finding
@@ -270,9 +270,11 @@ class _Machine(RuleBasedStateMachine):
                 return
             self.campaign.finding = wrong.finding
             raise self.campaign.end(_Stop()) from None
-        except GivenUp:
+        except GivenUp as why:
             self.given_up = True
-            self.campaign.counts["given up"] += 1
+            self.campaign.counts["given up"] += not isinstance(why, NotSupported)
+        except Over as over:
+            raise self.campaign.end(over) from None
 
     def _possible_actions(self, arena: Arena) -> Iterator[str]:
         """Yields the possible actions; frequent ones come more than once."""

@@ -13,7 +13,7 @@ from peerproof.conformance.adapter.adapter import Adapter
 from peerproof.conformance.adapter.implementation import create_adapter
 from peerproof.conformance.adapter.messages import Hello
 from peerproof.conformance.fuzz.corpus import FINDINGS, RUNS, Corpus, CorpusError
-from peerproof.conformance.fuzz.findings import Finding, Over
+from peerproof.conformance.fuzz.findings import Finding, Over, Skipped
 from peerproof.conformance.fuzz.implementation_players import Implementation, lacking
 from peerproof.conformance.fuzz.inputs.inputs import Inputs, inputs_of
 from peerproof.conformance.fuzz.kept_runs import Keeper
@@ -44,6 +44,7 @@ class NodeSearch:
     finding: Finding | None = None
     kept: Path | None = None  #: file of the finding in the corpus
     counts: Counter[str] = field(default_factory=Counter)
+    unsupported: dict[str, Skipped] = field(default_factory=dict)  #: members of configurations that nodes ran without
     seed: int = field(init=False)  #: the seed that reproduces the finding
     because: str | None = None  #: why the search ended early
     _unusable: bool = False
@@ -81,7 +82,9 @@ class NodeSearch:
         if why := lacking(self.protocol, hello):
             raise CannotFuzz(f"{hello.name} cannot be fuzzed: {why}")
         self.on_hello(hello)
-        campaign = self._campaign(Implementation(self.protocol, self.inputs, adapter, hello))
+        player = Implementation(self.protocol, self.inputs, adapter, hello)
+        self.unsupported = player.unsupported
+        campaign = self._campaign(player)
         offered = hello.protocols[self.protocol].capabilities
         campaign.commands = frozenset(word.removeprefix("api.") for word in offered if word.startswith("api."))
         if "restart" not in offered:

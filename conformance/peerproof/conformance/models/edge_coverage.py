@@ -13,9 +13,9 @@ exercised, but may be part of a path. An edge is *walked* if a path takes it at 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from itertools import starmap
 from typing import Any, Final, TypeAlias
 
@@ -295,13 +295,25 @@ def _edges(local: LocalSteps) -> dict[World, list[tuple[Tokens, World]]]:
     states: dict[Any, int] = {}
     messages: dict[Any, int] = {}
 
+    def learn() -> None:
+        """Numbers what the system has found since the last time."""
+        for known, all_of_them in ((states, system.states), (messages, system.messages)):
+            known |= {value: number for number, value in enumerate(all_of_them[len(known) :], len(known))}
+
+    @cache
+    def state_of(number: int) -> int:
+        learn()
+        return states[local.wholes[number]]
+
+    @cache
+    def message_of(number: int) -> int:
+        learn()
+        return messages[local.messages[number]]
+
     def of_system(world: World) -> World:
         """Translates a state to the numbers of the system, which must know it."""
-        for known, all_of_them in ((states, system.states), (messages, system.messages)):
-            if len(known) < len(all_of_them):
-                known |= {value: number for number, value in enumerate(all_of_them)}
-        under_way = system.network.arrange(messages[local.messages[number]] for number in world[count + 1 :])
-        return (*(states[local.wholes[number]] for number in world[:count]), world[count], *under_way)
+        under_way = system.network.arrange(map(message_of, world[count + 1 :]))
+        return (*map(state_of, world[:count]), world[count], *under_way)
 
     edges: dict[World, list[tuple[Tokens, World]]] = {}
     waiting = [(local.initial(), system.initial())]
@@ -311,9 +323,9 @@ def _edges(local: LocalSteps) -> dict[World, list[tuple[Tokens, World]]]:
             continue
         moves = list(local.moves(world))
         edges[world] = [(move.tokens, move.target) for move in moves]
-        others = Counter(system.moves(theirs))
+        others = sorted(system.moves(theirs))
         mine = [(move.label, of_system(move.target)) for move in moves]
-        assert Counter(mine) == others, "local steps make the edges of the system"
+        assert sorted(mine) == others, "local steps make the edges of the system"
         waiting += [(move.target, other) for move, (_, other) in zip(moves, mine, strict=True) if move.target not in edges]
     return edges
 

@@ -91,6 +91,8 @@ class _Cover:
         self.left = bytearray(1 + max(all_goals, default=-1))
         for goal in all_goals:
             self.left[goal] = 1
+        self.first = [0] * len(goals)  #: state -> all edges before this position are taken, for ever
+        self.done = bytearray(len(goals))  #: state -> whether all edges that leave it are taken, if that is known
 
     def paths(self) -> Iterator[list[Tokens]]:
         for world in range(len(self.goals)):
@@ -98,14 +100,21 @@ class _Cover:
                 yield self.path(world)
 
     def open(self, world: int) -> int | None:
-        """Returns the position of an untaken edge that leaves this state; None if there is none."""
-        return next(self.all_open(world), None)
+        """Returns the position of the first untaken edge that leaves this state; None if there is none."""
+        if self.done[world]:
+            return None
+        at = next(self.all_open(world), None)
+        if at is None:
+            self.done[world] = 1
+        else:
+            self.first[world] = at
+        return at
 
     def all_open(self, world: int) -> Iterator[int]:
         """Yields the positions of all untaken edges that leave this state."""
-        left = self.left
-        for at, goals in enumerate(self.goals[world]):
-            for goal in goals:
+        left, goals = self.left, self.goals[world]
+        for at in range(self.first[world], len(goals)):
+            for goal in goals[at]:
                 if left[goal]:
                     yield at
                     break
@@ -138,14 +147,13 @@ class _Cover:
                 if self.open(self.graph.edges[world][at][1]) is not None:
                     return [(world, at)]
             return [(world, here)]
+        edges, done = self.graph.edges, self.done
         ways: list[tuple[Way, int]] = [([], world)]
-        for _ in range(LOOK_AHEAD - 1):
-            further = []
+        for further in range(LOOK_AHEAD - 1):
+            if further:
+                ways = [([*way, (end, at)], target) for way, end in ways for at, (_, target) in enumerate(edges[end])]
             for way, end in ways:
-                for at, (_, target) in enumerate(self.graph.edges[end]):
-                    gone = [*way, (end, at)]
-                    if (there := self.open(target)) is not None:
-                        return [*gone, (target, there)]
-                    further.append((gone, target))
-            ways = further
+                for at, (_, target) in enumerate(edges[end]):
+                    if not done[target] and (there := self.open(target)) is not None:
+                        return [*way, (end, at), (target, there)]
         return []

@@ -5,10 +5,11 @@ The list of expected failures, checked in both directions so that it stays curre
     scuttlebutt/codec/*-cut-*#survives     crashed   2027-06-30  https://…/issues/12    the decoder panics on short input
     scuttlebutt/exchange/empty-delta       messages  -           https://…/issues/15    empty deltas are not sent
 
-A case that the list names must fail, and in the listed way. The run fails if a listed case passes, if an entry matches no
-case, or if an entry has expired; if the list cannot be read the run does not start.
+A case that the list names must fail, and in the listed way; it may be one that is tolerated, so that a list fits runs with and
+without `--strict`. The run fails if a listed case passes, if an entry matches no case, or if an entry has expired; if the list
+cannot be read the run does not start.
 
-`render_expected_failures` writes a list, `drop_passing` rewrites one without the cases that pass.
+`render_heading` and `render_entries` write a list, `drop_passing` rewrites one without the cases that pass.
 """
 
 from __future__ import annotations
@@ -25,7 +26,6 @@ from peerproof.conformance.runner.trial import FAILURES
 from peerproof.conformance.suite.locations import path_text
 
 COLUMNS: Final = ("id-or-pattern", "failure-class", "expiry-or-dash", "link", "reason")
-_PASSING: Final = ("passed", "tolerated", "stale")  #: statuses of cases that no list may name
 
 
 class ListError(Exception):
@@ -61,11 +61,10 @@ class ExpectedFailures:
         named = [entry for entry in self.entries if entry.fits(result.id)]
         if not named or result.status in SILENT:
             return result
-        if result.status in _PASSING:
+        if _passes(result):
             if self.is_updated:
                 return result
-            passes = "passes" if result.status == "passed" else "is tolerated in any case"
-            return replace(result, status="stale", reason=f"it {passes}, though {self.file}:{named[0].line} lists it")
+            return replace(result, status="stale", reason=f"it passes, though {self.file}:{named[0].line} lists it")
         for entry in named:
             if entry.failure == result.failure:
                 about = {"link": entry.link, "reason": entry.reason}
@@ -107,16 +106,21 @@ def load_expected_failures(path: Path) -> ExpectedFailures:
     return ExpectedFailures(file, entries)
 
 
-def render_expected_failures(name: str, cases: Iterable[tuple[str, str, str]]) -> Iterator[str]:
-    """Yields the lines of a list of expected failures of an implementation, from the id, failure and reason of each case."""
-    found = list(cases)
+def render_heading(name: str) -> str:
+    """Returns the comment at the top of a list for an implementation."""
     update = "--known-failing FILE --update-known-failing"
-    yield f"# Expected failures of {name}. `peerproof run … {update}` removes the lines of cases that pass."
-    yield "#"
-    yield f"# {'  '.join(COLUMNS)}"
+    return f"""\
+# Expected failures of {name}. `peerproof run … {update}` removes the lines of cases that pass.
+#
+# {"  ".join(COLUMNS)}
+"""
+
+
+def render_entries(cases: Iterable[tuple[str, str, str]]) -> str:
+    """Returns a line of a list for the id, failure and reason of each case."""
+    found = list(cases)
     width = max((len(case) for case, _, _ in found), default=0)
-    for case, failure, reason in found:
-        yield f"{case:{width}}  {failure:8}  -  -  {' '.join(reason.split())}"
+    return "".join(f"{case:{width}}  {failure:8}  -  -  {' '.join(reason.split())}\n" for case, failure, reason in found)
 
 
 def drop_passing(path: Path, results: Sequence[Result], case_ids: Iterable[str]) -> tuple[str, list[str]]:
@@ -128,7 +132,7 @@ def drop_passing(path: Path, results: Sequence[Result], case_ids: Iterable[str])
     """
     listed = load_expected_failures(path)
     lines = path.read_text(encoding="utf-8").splitlines()
-    passed = {result.id for result in results if result.status in _PASSING}
+    passed = {result.id for result in results if _passes(result)}
     ids = dict.fromkeys((*(result.id for result in results), *(case for case in case_ids if "@" not in case)))
     dropped: dict[str, None] = {}
     kept: dict[int, list[str]] = {}  #: number of a line -> what replaces it
@@ -139,6 +143,11 @@ def drop_passing(path: Path, results: Sequence[Result], case_ids: Iterable[str])
             kept[entry.line] = [lines[entry.line - 1].replace(entry.pattern, case, 1) for case in others]
     text = [line for number, old in enumerate(lines, start=1) for line in kept.get(number, [old])]
     return "".join(f"{line}\n" for line in text), list(dropped)
+
+
+def _passes(result: Result) -> bool:
+    """Whether no list may name this case: it also passes if it took a way that is only tolerated."""
+    return result.status in ("passed", "tolerated", "stale") and result.failure is None
 
 
 def _entry(line: str, number: int, file: str) -> Entry:

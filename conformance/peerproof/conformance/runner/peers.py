@@ -118,15 +118,6 @@ def endpoint_text(endpoint: Endpoint) -> str:
     return f"{endpoint[0]}:{endpoint[1]}"
 
 
-def endpoint(text: str) -> Endpoint:
-    """Parses host and port, such as `127.0.0.1:8119`. Raises ValueError."""
-    name, colon, port = text.rpartition(":")
-    is_number = port.isascii() and port.isdigit() and len(port) <= len("65535")
-    if not colon or not name or not is_number or not 0 < int(port) < 2**16:
-        raise ValueError(f"{text!r} is not an address: expected HOST:PORT")
-    return name.strip("[]"), int(port)
-
-
 @dataclass(eq=False)
 class _Listener:
     """A listening socket of a played address."""

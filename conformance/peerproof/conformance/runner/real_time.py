@@ -26,11 +26,12 @@ from peerproof.conformance.adapter.messages import Reply
 from peerproof.conformance.clauses.catalogue import specification
 from peerproof.conformance.runner.address_map import Places, Unmovable, addresses, host
 from peerproof.conformance.runner.exchange import Script
-from peerproof.conformance.runner.peers import Datagrams, Endpoint, Streams, endpoint
+from peerproof.conformance.runner.peers import Datagrams, Endpoint, Streams
 from peerproof.conformance.runner.trial import Arrow, Asking, Dialogue, Failure, Flood, TimingFailure, Trial, TrialEvent
 from peerproof.conformance.runner.virtual_host import Actor, Message, Stage
 from peerproof.conformance.vectors.matching import Bound, Difference
 from peerproof.conformance.vectors.plain_data import adapter_config
+from peerproof.spec.connections import parse_endpoint
 from peerproof.spec.forms.form import Plain
 
 #: Configuration members in milliseconds; a node and its peers must all get a turn within each.
@@ -117,7 +118,7 @@ class SocketStage(Stage):
         trial.handles.append(node.handle)
         try:
             real = str(reply["addrs"][self.transport])
-            endpoint(real)
+            parse_endpoint(real)
         except (KeyError, TypeError, ValueError):
             raise Failure("misshapen", Difference("reply to serve: addrs", {self.transport: bind}, reply["addrs"])) from None
         return real
@@ -169,7 +170,7 @@ class SocketStage(Stage):
         yield from self.patiently(lambda: not self._peers.is_busy)
 
     def _own(self) -> Endpoint:
-        return endpoint(self._places.real[str(self.node.addr)])
+        return parse_endpoint(self._places.real[str(self.node.addr)])
 
     def settle(self, message: Message, took: int | None) -> Asking:
         """Lets the peer acknowledge the message, or close the connection. The time that it took is the real one."""

@@ -7,8 +7,12 @@ Compressed input that ends early or is damaged is read up to that place; `Source
 from __future__ import annotations
 
 import sys
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from io import BufferedReader, FileIO, RawIOBase
 from pathlib import Path
+from shutil import copyfileobj
+from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from zlib import decompressobj
 from zlib import error as zlib_error
@@ -39,11 +43,12 @@ class Source(BufferedReader):
     def __init__(self, path: Path | None) -> None:
         self.path: Final = path
         plain: RawIOBase
-        if path is None:
+        file = _copies[-1] if path is None and _copies else path
+        if file is None:
             plain = _StandardInput()
             head = plain.head
         else:
-            plain = FileIO(path)
+            plain = FileIO(file)
             head = plain.read(len(GZIP))
             plain.seek(0)
         self._gunzip = _Gunzip(plain) if head == GZIP else None
@@ -58,6 +63,26 @@ class Source(BufferedReader):
 def open_source(name: str) -> Source:
     """Opens the file of this name, or standard input."""
     return Source(None if name == STANDARD_INPUT else Path(name))
+
+
+#: Files with a copy of standard input.
+_copies: list[Path] = []
+
+
+@contextmanager
+def keep_standard_input(names: Collection[str]) -> Iterator[None]:
+    """Lets standard input be opened more than once, if its name is among these."""
+    if STANDARD_INPUT not in names:
+        yield
+        return
+    with NamedTemporaryFile(prefix="peerproof-") as copy:
+        copyfileobj(sys.stdin.buffer, copy, BLOCK)
+        copy.flush()
+        _copies.append(Path(copy.name))
+        try:
+            yield
+        finally:
+            _copies.pop()
 
 
 class _StandardInput(RawIOBase):

@@ -15,6 +15,11 @@ from peerproof.spec.traces.trace import Line
 SINCE_1970: Final = 2**49
 
 
+def origin_of(first: int) -> int:
+    """Returns when a trace begins, in microseconds: with its first line if times count from 1970, else at 0."""
+    return first if first >= SINCE_1970 else 0
+
+
 def instant_text(t_us: int) -> str:
     """
     The time of an event: since 1970 as a date, else in milliseconds.

@@ -47,10 +47,13 @@ class FairJudgement(NamedTuple):
 class FairRelation:
     """The possible states of one node by the specification, or by other readings where only these explain its steps."""
 
-    def __init__(self, protocol: str, relation: Relation) -> None:
+    def __init__(self, protocol: str, relation: Relation, declared: Taken = ()) -> None:
+        """`declared` are the readings that the node takes, and that are no difference."""
         self._protocol: Final = protocol
         self._first: Final = relation.under(specification_by(protocol, ()))
-        self._ways: list[tuple[Taken, Relation]] = [((), relation)]
+        self._ways: list[tuple[Taken, Relation]] = [
+            (declared, relation.under(specification_by(protocol, declared)) if declared else relation)
+        ]
         self._life: list[_Act] | None = None  #: since the start, while they are few
 
     @property

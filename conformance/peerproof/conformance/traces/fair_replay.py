@@ -48,8 +48,10 @@ class FairReplay(Replay):
     A node's `course` has its state by the first of the readings that explain all of its steps.
     """
 
-    def __init__(self, spec: Specification, *, sort: bool = False) -> None:
-        super().__init__(spec, sort=sort)
+    def __init__(self, spec: Specification, declared: Taken = (), *, sort: bool = False) -> None:
+        """`declared` are the readings that all nodes take, and that are no difference."""
+        super().__init__(specification_by(spec.NAME, declared) if declared else spec, sort=sort)
+        self._declared: Final = declared
         self._sort: Final = sort
         self._ways: Final[dict[_Owner, list[_Way]]] = {}
         #: The lines of nodes since their start, while none has a digest of the state and they are few.
@@ -69,7 +71,7 @@ class FairReplay(Replay):
         if line.kind == "start" and len(self._lives) < MOST_LIVES:
             self._lives[owner] = []
         self._live(line, owner, has_digest=line.state is not None)
-        ways = self._ways.get(owner) or [_Way((), node.course)]
+        ways = self._ways.get(owner) or [_Way(self._declared, node.course)]
         for way in ways:
             way.course.is_lost = node.course.is_lost
         before = [way.course.state for way in ways]
@@ -102,7 +104,7 @@ class FairReplay(Replay):
     def _go_on(self, owner: _Owner, node: Node, ways: list[_Way]) -> None:
         """Judges the next lines of a node in these ways."""
         node.course = ways[0].course
-        if len(ways) == 1 and not ways[0].taken:
+        if len(ways) == 1 and ways[0].taken == self._declared:
             self._ways.pop(owner, None)
             return
         self._ways[owner] = ways

@@ -8,7 +8,7 @@ numbers for each event, up to a limit.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from enum import Enum
@@ -19,7 +19,7 @@ from peerproof.conformance.clauses.catalogue import protocols, specification
 from peerproof.conformance.suite.source import Source
 from peerproof.conformance.traces.fair_replay import FairReplay
 from peerproof.conformance.traces.findings import DIFFERS, severity_of, step_clauses
-from peerproof.conformance.traces.other_readings import Difference, explanation_clauses
+from peerproof.conformance.traces.other_readings import Difference, Taken, declared_readings, explanation_clauses
 from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.forms.form import Plain
 from peerproof.spec.traces.trace import Divergence, Line, parse
@@ -140,11 +140,13 @@ class Report:
         return not self.unreadable_lines and all(node.is_accepted for node in self.nodes.values())
 
 
-def check(name: str, file: BinaryIO, tlc_events: int, progress: Callable[[int, int], None]) -> Report:
+def check(
+    name: str, file: BinaryIO, tlc_events: int, progress: Callable[[int, int], None], declared: Mapping[str, Taken] = {}
+) -> Report:
     """Replays a file. `progress` gets the lines and bytes read; `tlc_events` events are kept for TLC. Raises NoTrace."""
-    reading = _Reading(name, tlc_events)
+    reading = _Reading(name, tlc_events, declared)
     size = 0
-    for number, raw in _lines(file):
+    for number, raw in numbered_lines(file):
         size += len(raw)
         if number % _PROGRESS_EVERY == 0:
             progress(number, size)
@@ -154,7 +156,8 @@ def check(name: str, file: BinaryIO, tlc_events: int, progress: Callable[[int, i
 
 
 class _Reading:
-    def __init__(self, name: str, tlc_events: int) -> None:
+    def __init__(self, name: str, tlc_events: int, declared: Mapping[str, Taken]) -> None:
+        self._declared = declared
         self.report = Report(name)
         self._tlc_events = tlc_events
         self._replay: FairReplay | None = None
@@ -190,7 +193,7 @@ class _Reading:
             raise NoTrace(f"a trace of the protocol {line.protocol!r}; known are {', '.join(known)}")
         spec = specification(line.protocol)
         self.report.protocol = line.protocol
-        self._replay = FairReplay(spec)
+        self._replay = FairReplay(spec, self._declared.get(line.protocol, ()))
         if self._tlc_events and trace_check.module(line.protocol):
             self.report.data = TraceData(spec, self._tlc_events)
         return self._replay
@@ -221,7 +224,7 @@ class _Reading:
                 del self._followed[begin[1], begin[2]]
 
 
-def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
+def numbered_lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
     """Yields the lines with their numbers; a line that is too long is cut."""
     number = 0
     while raw := file.readline(LONGEST_LINE):
@@ -317,6 +320,7 @@ def check_trace(  # each has its default
     name: str | None = None,
     tools: Tools | None = None,
     tlc_events: int = TLC_EVENTS,
+    readings: Sequence[str] = (),
     on_read: Callable[[int, int], None] = lambda _lines, _bytes: None,
     on_tlc: Callable[[Progress], None] = lambda _: None,
 ) -> Report:
@@ -324,8 +328,8 @@ def check_trace(  # each has its default
     Replays a trace, a JSON line for each step, against the specification; with `tools`, TLC checks it as well.
 
     A file may be compressed with gzip. `name` is the name of the trace in the report (default: its path). TLC checks the first
-    `tlc_events` events. `on_read` gets the lines and bytes read so far. Raises NoTrace if no line is a trace line of a known
-    protocol, and OSError.
+    `tlc_events` events. `readings` are those that its nodes take, as CLAUSE=NAME. `on_read` gets the lines and bytes read so far.
+    Raises NoTrace if no line is a trace line of a known protocol, NoReading, and OSError.
 
     >>> from io import BytesIO
     >>> check_trace(BytesIO(b""), name="nothing").lines
@@ -333,7 +337,7 @@ def check_trace(  # each has its default
     """
     shown = name or (str(source) if isinstance(source, Path) else "trace")
     with Source(source) if isinstance(source, Path) else nullcontext(source) as file:
-        report = check(shown, file, tlc_events if tools else 0, on_read)
+        report = check(shown, file, tlc_events if tools else 0, on_read, declared_readings(readings))
         if isinstance(file, Source) and file.problem:
             report.add_unreadable(file.problem.detail)
     if tools and report.nodes:

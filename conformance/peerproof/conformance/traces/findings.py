@@ -211,7 +211,7 @@ class Findings:
             self._context(finding),
             event.src_file if event else None,
             event.src_off if event else None,
-            self._replay,
+            f"{self._replay} --event {event.seq}" if event and self._node else self._replay,
         )
 
     def _context(self, finding: Finding) -> str | None:
@@ -253,7 +253,7 @@ def _value_text(plain: Plain) -> str | None:
 
 
 def violation_text(row: Mapping[str, Any], *, whole: bool = False) -> str:
-    """Renders a row of `violations` for people, in full or in short; `src_line`, if it is there, is the line in the file."""
+    """Renders a row of `violations` for people, in full with the events around it; `src_line`, if given, is the line."""
     severity = row["severity"].upper()
     where = [f"node {row['node']}"] if row["node"] else []
     where += [f"event {row['seq']}"] if row["seq"] is not None else []
@@ -263,15 +263,26 @@ def violation_text(row: Mapping[str, Any], *, whole: bool = False) -> str:
     name = f" {row['property']}{clauses}" if row["property"] else ""
     times = f" (and {row['times'] - 1:,} more)" if (row.get("times") or 1) > 1 and row["property"] else ""
     lines = [f"{severity}{name}{times}: {', '.join(where)}{': ' if where else ''}{row['message']}"]
+    lines += _sides(row)
     if whole:
-        shown = window_texts(row["expected"] or "", row["actual"] or "")
-        lines += [f"  {name:9} {_safe(text)}" for name, text in zip(("expected", "actual"), shown, strict=True) if text]
         for line in json.loads(row["context"] or "[]"):
             mark = ">" if line["seq"] == row["seq"] else " "
             lines.append(f"  {mark} {_truncate(json.dumps(line, ensure_ascii=False, separators=(',', ':')))}")
     if row["replay"]:
         lines.append(f"  again: {row['replay']}")
     return "\n".join(lines)
+
+
+def _sides(row: Mapping[str, Any]) -> list[str]:
+    """Returns what is expected and what is in the log; of several outcomes, the one that differs least."""
+    expected, actual = row["expected"] or "", row["actual"] or ""
+    outcomes, observed = json.loads(expected or "null"), json.loads(actual or "null")
+    of = ""
+    if isinstance(observed, dict) and isinstance(outcomes, list) and outcomes:
+        closest = min(outcomes, key=lambda outcome: sum(1 for _ in differences(outcome, observed, "")))
+        expected, of = json_text(closest), f" (the closest of {len(outcomes):,} outcomes)" if len(outcomes) > 1 else ""
+    shown = zip(("expected", "actual"), window_texts(expected, actual), (of, ""), strict=True)
+    return [f"  {name:9} {_safe(text)}{more}" for name, text, more in shown if text]
 
 
 def plain_violation(row: Mapping[str, Any], line: int | None, *, whole: bool = False) -> dict[str, Plain]:

@@ -73,7 +73,7 @@ class RunCheck:
         self._unseen: Final = len(places) - len(self._places)
         first = self._places[0]
         self._run_id, self._protocol = first.run_id, first.protocol
-        self._specification: Final = specification_of(first.protocol)
+        self._specification: Final = specification_of(first.protocol, options.readings)
         command = replay_command(options.place, first.run_id, "", options.arguments)
         self.findings: Final = Findings(self._specification, first.run_id, "", command)
         self._every: Final = every

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from itertools import islice
@@ -22,7 +23,7 @@ from peerproof.conformance.traces.events import Event, Ref, Rows, line_of, text_
 from peerproof.conformance.traces.fair_relation import FairJudgement, FairRelation
 from peerproof.conformance.traces.findings import DIFFERS, Finding, Severity, finding_of, severity_of, step_clauses
 from peerproof.conformance.traces.node_log import EARLY
-from peerproof.conformance.traces.other_readings import Explanations, explanation_clauses, explanation_text
+from peerproof.conformance.traces.other_readings import Explanations, Taken, explanation_clauses, explanation_text
 from peerproof.spec.core import TCP, NodeId, Send, Specification
 from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.forms.form import Plain
@@ -35,6 +36,18 @@ from peerproof.spec.traces.trace import Line, event_of
 NO_START: Final = "NoStart"
 NO_ANSWERS: Final = "NoAnswers"
 NO_TIMER: Final = "NoTimer"
+
+#: Why events are not checked, as the reports count them.
+BEFORE_START: Final = "before the first start in the log"
+AFTER_DIVERGENCE: Final = "after a divergence, up to the next start"
+AFTER_DIFFERENCE: Final = "after a difference that leaves the state unknown, up to the next start"
+AFTER_FAULT: Final = "after a fault of the log, up to the next start"
+AFTER_NO_ANSWERS: Final = "after an event without random choices or effects, up to the next start"
+AFTER_NO_TIMER: Final = "after a timer without a line, up to the next start"
+AFTER_BOUND: Final = "after a step with too many possible states (--states, --tries), up to the next start"
+AFTER_NO_OUTCOME: Final = "after a step that depends on deliveries without a line, up to the next start"
+NO_MESSAGE: Final = "neither sent nor received, and without a start only messages are checked"
+NO_RULES: Final = "messages of a protocol without rules for messages alone"
 
 _MILLISECOND: Final = 1000
 
@@ -49,14 +62,20 @@ class Judge(ABC):
         self.remark = ""  #: why not all events were checked
         self.note = ""  #: further information for readers of the verdict
         self.is_lost = True  #: the state of the node is unknown until its next start
+        self.unchecked: Counter[str] = Counter()  #: events that were not checked, by reason
+        self._reason = BEFORE_START
 
     @abstractmethod
     def advance(self, rows: Rows, begin: int, end: int) -> tuple[int, list[Finding]]:
         """Checks events up to `end`, or up to the first with a finding. Returns the index reached and the findings."""
 
-    def lose(self, why: str) -> None:
-        """Takes note that events are missing."""
-        self.is_lost, self.remark = True, self.remark or why
+    def lose(self, why: str, reason: str = AFTER_FAULT) -> None:
+        """Takes note that the state is not known any more."""
+        self.is_lost, self.remark, self._reason = True, self.remark or why, reason
+
+    def _skip(self, events: int = 1, reason: str | None = None) -> None:
+        """Counts events that are not checked."""
+        self.unchecked[reason or self._reason] += events
 
     def end(self) -> list[Finding]:
         """Finishes after the last event and returns the remaining findings."""
@@ -73,7 +92,7 @@ class ReplayJudge(Judge):
         self._replay: Final = replay
         self._key: Final = text_of(rows.run_id), text_of(rows.node)
         self._has_reported_no_start = False
-        self.lose("")  # the replay may hold the state of an earlier log of the same name
+        self.lose("", BEFORE_START)  # the replay may hold the state of an earlier log of the same name
 
     def advance(self, rows: Rows, begin: int, end: int) -> tuple[int, list[Finding]]:
         """See `Judge`. Agreeing events take the fast path; all others take the slow path, which decides."""
@@ -81,6 +100,7 @@ class ReplayJudge(Judge):
         at = begin
         while at < end:
             if self.is_lost and rows.kinds[at] != "start":
+                self._skip()
                 if not self._has_reported_no_start and not self.remark:
                     self._has_reported_no_start = True
                     return at + 1, [self._no_start(Ref(rows, at))]
@@ -104,9 +124,9 @@ class ReplayJudge(Judge):
         self.judged += at - begin
         return at
 
-    def lose(self, why: str) -> None:
+    def lose(self, why: str, reason: str = AFTER_FAULT) -> None:
         """See `Judge`."""
-        super().lose(why)
+        super().lose(why, reason)
         if known := self._replay.nodes.get(self._key):
             known.course.is_lost = True
 
@@ -115,7 +135,8 @@ class ReplayJudge(Judge):
         before = known.course.state if known else None
         event = ref.event
         if event.args is None or event.picks is None or event.effects is None:
-            self.lose(f"event {event.seq} has no random choices or no effects, unlike others")
+            self.lose(f"event {event.seq} has no random choices or no effects, unlike others", AFTER_NO_ANSWERS)
+            self._skip()
             return Finding("log", NO_ANSWERS, f"{self.remark}; nothing is checked from there to the next start", ref)
         self.judged += 1
         divergence = self._replay.line(line_of(event))
@@ -123,7 +144,7 @@ class ReplayJudge(Judge):
         if divergence is None:
             return None
         if self.is_lost:
-            self.remark = self.remark or f"nothing is checked from the divergence at event {event.seq} to the next start"
+            self.lose(f"nothing is checked from the divergence at event {event.seq} to the next start", AFTER_DIVERGENCE)
         return finding_of(self._replay.spec, before, ref, divergence)
 
     def _no_start(self, ref: Ref) -> Finding:
@@ -136,13 +157,13 @@ class RelationJudge(Judge):
 
     way = "relation"
 
-    def __init__(self, specification: Specification, bounds: Bounds) -> None:
+    def __init__(self, specification: Specification, bounds: Bounds, declared: Taken = ()) -> None:
         super().__init__()
         self._specification: Final = specification
         reference = PROTOCOLS[specification.NAME].relation
         module = reference.load() if reference else None
         narrowed, unfolded = (getattr(module, name, None) for name in ("narrow", "unfold"))
-        self._relation: Final = FairRelation(specification.NAME, Relation(specification, narrowed, bounds, unfolded))
+        self._relation: Final = FairRelation(specification.NAME, Relation(specification, narrowed, bounds, unfolded), declared)
         self._held: Ref | None = None
         self._sends: list[Send[Any]] = []
         self._due: dict[Any, int] = {}  #: timers that the specification has set, with the microsecond at which they expire
@@ -159,10 +180,12 @@ class RelationJudge(Judge):
                 return at + 1, [found]
         return end, []
 
-    def lose(self, why: str) -> None:
+    def lose(self, why: str, reason: str = AFTER_FAULT) -> None:
         """See `Judge`."""
-        super().lose(why)
-        self._held = None
+        super().lose(why, reason)
+        if self._held is not None:
+            self._skip(1 + len(self._sends))
+            self._held = None
 
     def end(self) -> list[Finding]:
         """See `Judge`."""
@@ -172,7 +195,8 @@ class RelationJudge(Judge):
     def _take(self, ref: Ref, event: Event) -> Finding | None:
         begins, self._has_begun = not self._has_begun, True
         if begins and event.kind != "start":
-            self.lose(_no_start(event))
+            self.lose(_no_start(event), BEFORE_START)
+            self._skip()
             return Finding("log", NO_START, f"{self.remark}: nothing can be checked up to the next start", ref)
         if event.kind == "send":
             self._sees_sends = True
@@ -181,19 +205,26 @@ class RelationJudge(Judge):
                 self._sends.append(Send(NodeId(text_of(event.peer or "")), message_of(self._specification, event)))
                 return None
             if self.is_lost:
+                self._skip()
                 return None
-            self.lose(f"event {event.seq} sends a message without a cause")
+            self.lose(f"event {event.seq} sends a message without a cause", AFTER_DIVERGENCE)
+            self._skip()
             return Finding("violates", "Messages", self.remark, ref, actual=event.msg_type)
         found = self._explain_step(event)
         self._sees_outcomes = self._sees_outcomes or event.kind == "sent"
         if not self.is_lost or event.kind == "start":
             self._held, self._sends, self._until = ref, [], event.t_us
+        else:
+            self._skip()
         return found
 
     def _explain_step(self, following: Event | None = None) -> Finding | None:
         """Returns the finding of the held step, now that it is over, before the following event; None if it is explained."""
         ref, self._held = self._held, None
-        if ref is None or (self.is_lost and ref.event.kind != "start"):
+        if ref is None:
+            return None
+        if self.is_lost and ref.event.kind != "start":
+            self._skip(1 + len(self._sends))
             return None
         event = ref.event
         self.judged += 1 + len(self._sends)
@@ -208,7 +239,7 @@ class RelationJudge(Judge):
         if explanations:
             return self._make_difference(ref, event, judgement, explanations, is_known=is_known)
         if judgement.opinion is Opinion.REJECTED and (missing := self._missing_timer(following)):
-            self.lose(missing)
+            self.lose(missing, AFTER_NO_TIMER)
             message = f"{_step_name(event)}: no outcome explains what follows; {missing}"
             return Finding("undetermined", NO_TIMER, message, ref, (), list(judgement.allowed), self._observations(event))
         return self._make_finding(ref, event, judgement)
@@ -265,7 +296,7 @@ class RelationJudge(Judge):
     ) -> Finding:
         self.is_lost = False
         if not is_known:
-            self.lose(f"nothing is checked from the difference at event {event.seq} to the next start")
+            self.lose(f"nothing is checked from the difference at event {event.seq} to the next start", AFTER_DIFFERENCE)
         message = f"{_step_name(event)}: {explanation_text(explanations)}"
         clauses = explanation_clauses(explanations)
         return Finding(DIFFERS, "Step", message, ref, clauses, list(judgement.allowed), self._observations(event))
@@ -273,14 +304,16 @@ class RelationJudge(Judge):
     def _make_finding(self, ref: Ref, event: Event, judgement: Judgement) -> Finding:
         what = _step_name(event)
         if judgement.opinion is Opinion.UNDETERMINED:
-            self.lose(f"event {event.seq} was explained by none of the states that were tried, but there are {judgement.why}")
+            why = f"event {event.seq} was explained by none of the states that were tried, but there are {judgement.why}"
+            self.lose(why, AFTER_BOUND)
             message = f"{what}: {self.remark}"
             return Finding("undetermined", "Bound", message, ref, (), list(judgement.allowed), self._observations(event))
         if not self._sees_outcomes:
-            self.lose(f"no outcome explains event {event.seq}, but the log lacks the delivery of messages (kind sent)")
+            why = f"no outcome explains event {event.seq}, but the log lacks the delivery of messages (kind sent)"
+            self.lose(why, AFTER_NO_OUTCOME)
             return Finding("undetermined", "Outcomes", f"{what}: {self.remark}", ref, (), [], self._observations(event))
         why = f": {judgement.why}" if judgement.why else ""
-        self.lose(f"nothing is checked from the divergence at event {event.seq} to the next start")
+        self.lose(f"nothing is checked from the divergence at event {event.seq} to the next start", AFTER_DIVERGENCE)
         happening = _happening(self._specification, event, None if event.args is None else json.loads(event.args))
         clauses = step_clauses(self._specification.NAME, happening)
         message = f"{what}: no outcome of the specification explains the observations{why}"
@@ -320,11 +353,13 @@ class MonitorJudge(Judge):
     def advance(self, rows: Rows, begin: int, end: int) -> tuple[int, list[Finding]]:
         """See `Judge`."""
         if self._monitor is None:
+            self._skip(end - begin, NO_RULES)
             return end, []
         decode = self._specification.MESSAGE.decode
         kinds, peers, payloads, sizes = rows.kinds, rows.peers, rows.column("payload"), rows.column("bytes")
         for at in range(begin, end):
             if kinds[at] not in ("send", "recv"):
+                self._skip(reason=NO_MESSAGE)
                 if not self.remark:
                     self.remark = f"{_no_start(rows.event(at))}: only its messages are checked"
                     return at + 1, [Finding("log", NO_START, self.remark, Ref(rows, at))]
@@ -351,7 +386,7 @@ class MonitorJudge(Judge):
             severity, message = "undetermined", f"{message}, or a message is missing or out of order (--complete: none is)"
         return Finding(severity, rule.name, message, ref, rule.clauses, violation.expected, violation.actual)
 
-    def lose(self, why: str) -> None:
+    def lose(self, why: str, reason: str = AFTER_FAULT) -> None:
         """Does nothing: a message missing from the log may also have been lost on the way."""
 
     def end(self) -> list[Finding]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from peerproof.conformance.traces.events import Ref, Rows
+from peerproof.conformance.traces.events import Ref, Rows, json_text
 from peerproof.conformance.traces.fair_replay import FairReplay
 from peerproof.conformance.traces.findings import (
     AFTER,
@@ -24,6 +24,7 @@ from peerproof.conformance.traces.findings import (
 )
 from peerproof.conformance.traces.judges import Judge, MonitorJudge, RelationJudge, ReplayJudge
 from peerproof.conformance.traces.node_log import Fault, Item, LogOrder, Timing
+from peerproof.conformance.traces.other_readings import Taken, declared_readings, specification_by
 from peerproof.spec.core import Specification
 from peerproof.spec.forms.form import Plain
 from peerproof.spec.protocols import PROTOCOLS
@@ -31,6 +32,9 @@ from peerproof.spec.traces.relation import Bounds
 
 #: Verdicts on a node. One that differs contradicts some decision of this project, but nothing in the document.
 ACCEPTED, REJECTED, DIFFERS, UNDETERMINED = VERDICTS = ("accepted", "rejected", "differs", "undetermined")
+
+#: Why events of lines that are ignored are not checked.
+IGNORED_LINES: Final = "in lines whose number is in the log twice"
 
 #: Number of nodes whose states are in memory at once: a replay keeps the states of all nodes it has seen.
 NODES: Final = 256
@@ -44,6 +48,7 @@ class Options:
     config: Mapping[str, Plain] = field(default_factory=dict)  #: configuration of all nodes, where their logs do not contain it
     states: int = 256
     tries: int = 20_000
+    readings: tuple[str, ...] = ()  #: that the nodes take, as CLAUSE=NAME
     complete: bool = False  #: no message of a node that is checked by its messages is missing or out of order
 
     @property
@@ -52,6 +57,7 @@ class Options:
         given = ["--config", json.dumps(self.config, sort_keys=True)] if self.config else []
         given += ["--states", str(self.states)] if self.states != Options.states else []
         given += ["--tries", str(self.tries)] if self.tries != Options.tries else []
+        given += [argument for reading in self.readings for argument in ("--reading", reading)]
         given += ["--complete"] if self.complete else []
         return tuple(given)
 
@@ -69,19 +75,21 @@ class Verdict(NamedTuple):
     divergences: int
     log_faults: int
     remark: str | None
+    unchecked: str | None = None  #: in JSON: reasons why events were not checked -> number of events
 
 
 class Replays:
     """Replays that nodes share, one for each protocol, so that cached messages serve all of them."""
 
     def __init__(self) -> None:
-        self._replays: dict[str, FairReplay] = {}
+        self._replays: dict[tuple[str, Taken], FairReplay] = {}
 
-    def of(self, specification: Specification) -> FairReplay:
-        """Returns a replay with room for another node."""
-        replay = self._replays.get(specification.NAME)
+    def of(self, specification: Specification, declared: Taken = ()) -> FairReplay:
+        """Returns a replay by these readings with room for another node."""
+        key = specification.NAME, declared
+        replay = self._replays.get(key)
         if replay is None or len(replay.nodes) >= NODES:
-            replay = self._replays[specification.NAME] = FairReplay(specification)
+            replay = self._replays[key] = FairReplay(specification, declared)
         return replay
 
 
@@ -122,7 +130,11 @@ class NodeCheck:
         verdict = verdict_of(findings, is_whole=not judge.remark)
         divergences = findings.count("violates") + findings.count("differs")
         found = divergences, findings.count("log"), "; ".join(filter(None, (judge.remark, judge.note))) or None
-        return Verdict(self.run_id, self.protocol, self.node, judge.way, verdict, self._count, judge.judged, *found)
+        unchecked = dict(judge.unchecked.most_common())
+        if ignored := self._count - judge.judged - judge.unchecked.total():
+            unchecked[IGNORED_LINES] = ignored
+        reasons = json_text(unchecked) if unchecked else None
+        return Verdict(self.run_id, self.protocol, self.node, judge.way, verdict, self._count, judge.judged, *found, reasons)
 
     def _items(self, items: Iterator[Item]) -> None:
         for item in items:
@@ -181,15 +193,16 @@ def verdict_of(findings: Findings, *, is_whole: bool) -> str:
 
 def _select_judge(rows: Rows, specification: Specification, replays: Replays, options: Options) -> Judge:
     """Chooses the way to check a node by how much of it is logged."""
+    declared = declared_readings(options.readings).get(specification.NAME, ())
     if not (rows.is_null("picks") or rows.is_null("effects")):
-        return ReplayJudge(replays.of(specification), rows)
+        return ReplayJudge(replays.of(specification, declared), rows)
     if "start" in rows.kinds:
-        return RelationJudge(specification, Bounds(options.states, options.tries))
+        return RelationJudge(specification, Bounds(options.states, options.tries), declared)
     runtime = PROTOCOLS[specification.NAME].runtime
     configured = lambda node: runtime.load().build_config(options.config, node, [])  # noqa: E731
     return MonitorJudge(specification, rows.node, configured, is_complete=options.complete)
 
 
-def specification_of(protocol: str) -> Specification:
-    """Returns the specification of a protocol named in `traces`."""
-    return PROTOCOLS[protocol].specification.load()
+def specification_of(protocol: str, readings: Sequence[str] = ()) -> Specification:
+    """Returns the specification of a protocol named in `traces`, with these readings."""
+    return specification_by(protocol, declared_readings(readings).get(protocol, ()))

@@ -62,6 +62,45 @@ class Explanation(NamedTuple):
     after: Any = None  #: what is known of the node after the step; None: nothing
 
 
+class NoReading(ValueError):
+    """There is no such reading to declare; the message says why, and `tip` what there is."""
+
+    def __init__(self, message: str, tip: str) -> None:
+        super().__init__(message)
+        self.tip = tip
+
+
+def declared_readings(texts: Iterable[str]) -> dict[str, Taken]:
+    """
+    Returns the readings that the nodes of a log take, as CLAUSE=NAME, by protocol. Raises NoReading.
+
+    >>> list(declared_readings(["SA-29=unknown-only"]))
+    ['swim']
+    """
+    found: dict[str, Taken] = {}
+    for text in texts:
+        clause, _, name = text.partition("=")
+        of_clause = [
+            (protocol, number, readings_of(protocol)[number].name)
+            for protocol in PROTOCOLS
+            for number in candidates(protocol, ())
+            if readings_of(protocol)[number].clause == clause
+        ]
+        if not of_clause:
+            raise NoReading(
+                f"no other reading of {clause} can be declared for a log", "peerproof explain CLAUSE shows those of a clause"
+            )
+        protocol = of_clause[0][0]
+        number = next((number for _, number, other in of_clause if other == name), None)
+        if number is None:
+            named = " and ".join(f"{clause}={other}" for _, _, other in of_clause)
+            raise NoReading(f"{clause} has no other reading {name!r}", f"there is {named}")
+        if number not in candidates(protocol, found.get(protocol, ())):
+            raise NoReading(f"two readings of {clause} exclude each other", "declare one of them")
+        found[protocol] = add_readings(found.get(protocol, ()), number)
+    return found
+
+
 @cache
 def variant_by(protocol: str, taken: Taken) -> Any:
     """Returns an implementation with other readings (`peerproof.reference.harness.variant`)."""

@@ -27,7 +27,7 @@ from peerproof.conformance.diagrams.labels import id_shortener
 from peerproof.conformance.diagrams.message_graph import Arrow, Excerpt, MessageGraph, Note, Timed
 from peerproof.conformance.diagrams.names import names_in_trace, rename
 from peerproof.conformance.suite.source import STANDARD_INPUT, open_source
-from peerproof.conformance.traces.event_text import SINCE_1970
+from peerproof.conformance.traces.event_text import origin_of
 from peerproof.conformance.traces.steps import senders_of
 from peerproof.spec.core import EVERYBODY, NodeId
 from peerproof.spec.errors import MalformedMessage
@@ -261,8 +261,8 @@ class Reader:
 
     @property
     def origin(self) -> int:
-        """The time in microseconds at which the record begins: the first line if times count from 1970, else 0."""
-        return self.first if self.first is not None and self.first >= SINCE_1970 else 0
+        """The time in microseconds at which the record begins."""
+        return origin_of(self.first or 0)
 
     def _is_early(self, line: Line, share: int) -> bool:
         if share > 1 and self.shifts is None:

@@ -86,11 +86,12 @@ class Validation:
     tries: int = 20_000
     every: int = 1  #: instants between two checks of a run's nodes together; 0: no such checks
     complete: bool = False  #: see `Options`
+    readings: tuple[str, ...] = ()  #: see `Options`
 
     @property
     def options(self) -> Options:
         """The options for one node."""
-        return Options(str(self.place.absolute()), self.config, self.states, self.tries, self.complete)
+        return Options(str(self.place.absolute()), self.config, self.states, self.tries, self.readings, self.complete)
 
     def plan(self, batches: Sequence[Success]) -> Plan:
         """Returns the plan of the batch."""
@@ -101,6 +102,7 @@ class Validation:
         versions = {name: spec_version(name) for name in RUNTIMES}
         arguments = {"config": dict(self.config), "states": self.states, "tries": self.tries, "every": self.every}
         arguments |= {"complete": True} if self.complete else {}
+        arguments |= {"readings": list(self.readings)} if self.readings else {}
         pipeline = code_digest("peerproof.pipeline", "peerproof.conformance")
         return Plan("validate", tuple(inputs), arguments, seeds=(), versions={"pipeline": pipeline, **versions})
 

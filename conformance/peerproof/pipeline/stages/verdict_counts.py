@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Mapping
 
@@ -64,6 +65,15 @@ def count_verdicts(result: Validated) -> dict[str, int]:
             counts[f"violations {severity}"] += times
             counts["violations"] += times
     return dict(sorted(counts.items()))
+
+
+def count_unchecked(result: Validated) -> dict[str, int]:
+    """Counts the events of nodes that were not checked, by reason, the most frequent first."""
+    counts: Counter[str] = Counter()
+    for file in result.success.files(VERDICTS):
+        for reasons in pq.read_table(file, columns=["unchecked"], partitioning=None).column("unchecked").to_pylist():
+            counts.update(json.loads(reasons or "{}"))
+    return dict(counts.most_common())
 
 
 def find_undetermined(result: Validated) -> list[tuple[str, str]]:

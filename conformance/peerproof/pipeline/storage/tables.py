@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Final
 
 #: Increased whenever a column is added, removed or changed in meaning.
-SCHEMA_VERSION: Final = 2
+SCHEMA_VERSION: Final = 3
 
 
 class Type(Enum):
@@ -284,6 +284,7 @@ VERDICTS: Final = Table(
         Column("divergences", Type.WHOLE, "contradictions to the document or to a decision"),
         Column("log_faults", Type.WHOLE, "faults of the log, not of the protocol"),
         Column("remark", Type.TEXT, "why some events were not checked", nullable=True),
+        Column("unchecked", Type.TEXT, "in JSON: why events were not checked, and how many for each reason", nullable=True),
     ),
 )
 

@@ -87,7 +87,7 @@ impl ExpectedFailures {
         Ok(ExpectedFailures { file, entries })
     }
 
-    /// Returns the verdict with the list applied.
+    /// Returns the verdict with the list applied. A case that fails as listed is known, even if that is tolerated.
     pub fn apply(&self, mut verdict: Verdict) -> Verdict {
         let named: Vec<&Entry> = self
             .entries
@@ -100,14 +100,9 @@ impl ExpectedFailures {
         let place = format!("{}:{}", self.file, first.line);
         match verdict.status {
             Status::Skipped | Status::Undetermined => {}
-            Status::Passed | Status::Tolerated => {
-                let passes = if verdict.status == Status::Passed {
-                    "passes"
-                } else {
-                    "is tolerated in any case"
-                };
+            _ if verdict.failure.is_none() => {
                 verdict.status = Status::Stale;
-                verdict.reason = Some(format!("it {passes}, though {place} lists it"));
+                verdict.reason = Some(format!("it passes, though {place} lists it"));
             }
             _ => match named
                 .iter()

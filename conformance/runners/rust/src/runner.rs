@@ -312,14 +312,14 @@ impl Runner {
                     .lock()
                     .expect("no panic while it is locked")
                     .clone();
-                let (at, place) = ((&*self.bundle, vector, case), &progress.place);
-                let (decisions, level) = if progress.owes_answer(&failure) {
-                    (Vec::new(), "must")
+                let owes = progress.owes_answer(&failure);
+                let at = (&*self.bundle, vector, case);
+                let decisions = if owes {
+                    Vec::new()
                 } else {
-                    (decisions(at, offer, place, &failure), &*vector.level)
+                    decisions(at, offer, &progress.place, &failure)
                 };
-                let verdict =
-                    verdict(Status::Failed, None).with_failure(*failure, decisions, level);
+                let verdict = verdict(Status::Failed, None).with_failure(*failure, decisions, owes);
                 let input = progress.input;
                 Verdict {
                     input: Some(input).filter(|input| !input.is_empty()),

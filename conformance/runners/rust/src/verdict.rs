@@ -62,6 +62,8 @@ pub struct Verdict {
     pub happened: Vec<String>,
     pub vector: String,
     pub title: String,
+    /// must, should or may.
+    pub level: String,
     pub clauses: Vec<String>,
 }
 
@@ -85,15 +87,17 @@ impl Verdict {
             happened: Vec::new(),
             vector: vector.id.clone(),
             title: vector.title.clone(),
+            level: vector.level.clone(),
             clauses: vector.clauses.clone(),
         }
     }
 
+    /// `owes`: no answer to a legal request, which no level tolerates.
     pub(crate) fn with_failure(
         mut self,
         failure: Failure,
         decisions: Vec<String>,
-        level: &str,
+        owes: bool,
     ) -> Verdict {
         let broken = match failure.class {
             "crashed" => Some(Status::Crashed),
@@ -102,7 +106,10 @@ impl Verdict {
             _ => None,
         };
         self.status = match broken {
-            None if level != "must" => Status::Tolerated,
+            None if self.level != "must" && !owes => {
+                self.reason = Some(format!("the vector says {}", self.level));
+                Status::Tolerated
+            }
             _ if !decisions.is_empty() => Status::Differs,
             broken => broken.unwrap_or(Status::Failed),
         };
@@ -124,6 +131,11 @@ impl Verdict {
     /// Whether a test of this case fails: it is a violation, or passes although it is listed as an expected failure.
     pub fn is_failure(&self) -> bool {
         self.is_violation() || self.status == Status::Stale
+    }
+
+    /// Whether the vector says should, and that is not met.
+    pub fn is_unmet_should(&self) -> bool {
+        self.status == Status::Tolerated && self.failure.is_some() && self.level == "should"
     }
 
     /// Why the case has its status, in a line.

@@ -276,7 +276,7 @@ class Harness:
 
     def _serve(self, request: dict[str, Any]) -> dict[str, Any]:
         from peerproof.reference.harness.served_nodes import Sockets
-        from peerproof.reference.runtime.udp import AddressError
+        from peerproof.spec.connections import AddressError
 
         protocol = self._protocol(request)
         if request.get("via") != [protocol.transport] or protocol.transport not in SOCKETS:

@@ -8,7 +8,7 @@ the node has left. A protocol over connections is an overlay: its nodes join it,
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from peerproof.spec.connections import Framing
@@ -39,7 +39,6 @@ class Connected:
     """A protocol over connections: `peerproof.reference.protocols.wendy.runtime.CONNECTED` is one."""
 
     framing: Framing
-    texts: Mapping[str, str]  #: configuration members that are given as texts -> help text
     typed: Mapping[str, str]  #: console commands with a syntax of their own -> usage
     timeout: Callable[[Any], Duration]  #: configuration -> how long to wait for the confirmation of a message
     admits: Callable[[Any, Any], bool]  #: state, message -> whether the node confirms and processes the message
@@ -69,6 +68,8 @@ class Runtime:
     begun: Callable[[Any, Pick], Any] = lambda config, _: config  #: configuration, pick -> configuration at the first start
     restarted: Callable[[Any, Any], Any] = lambda config, _: config  #: configuration, last state -> configuration at a restart
     key: Callable[[Any, NodeId, int], str] = lambda plan, _, update: f"k{update % plan.keys}"  #: the key to set
+    texts: Mapping[str, str] = field(default_factory=dict)  #: configuration members that are given as texts -> help text
+    names_seeds: bool = False  #: whether a seed may be NAME@HOST:PORT, where its name is not that of its address
     subscribes: bool = False  #: whether nodes subscribe to topics, on which events are published
     connected: Connected | None = None  #: only of a protocol over connections
     store: Any = None  #: only of a protocol that broadcasts its messages: a module such as `protocols.distkv.simulation`

@@ -31,7 +31,8 @@ from typing import Any, Final
 from peerproof.reference.runtime.live_node import Parts, RealTimeNode
 from peerproof.reference.runtime.outbox import Outbox, Parcel
 from peerproof.reference.runtime.protocol import Connected, Runtime
-from peerproof.reference.runtime.udp import UdpNode, format_address, parse_address
+from peerproof.reference.runtime.udp import UdpNode, format_address
+from peerproof.spec.connections import parse_address
 from peerproof.spec.core import Duration, NodeId
 from peerproof.spec.errors import MalformedMessage, NotEnabled
 from peerproof.spec.forms.bounded import BoundedDict

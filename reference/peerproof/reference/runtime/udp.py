@@ -14,32 +14,14 @@ from ipaddress import ip_address
 from typing import Any, Final
 
 from peerproof.reference.runtime.live_node import Parts, RealTimeNode
+from peerproof.spec.connections import AddressError, parse_address
 from peerproof.spec.core import NodeId
 from peerproof.spec.errors import MalformedMessage, NotEnabled
 
 logger: Final = logging.getLogger("peerproof.node")
 
-MAX_PORT: Final = 65_535
-
 #: More bytes than any datagram has.
 MAX_DATAGRAM: Final = 2**16
-
-
-class AddressError(ValueError):
-    """An address that cannot be used; the message says what to do."""
-
-
-def parse_address(address: str) -> tuple[str, int]:
-    """Parses host and port of `host:port` or `[host]:port`. Raises AddressError."""
-    host, colon, port = address.rpartition(":")
-    if host.startswith("[") and host.endswith("]"):
-        host = host[1:-1]
-    elif ":" in host:
-        raise AddressError(f"{address!r}: write an IPv6 address as [::1]:8119")
-    is_number = port.isascii() and port.isdigit() and len(port) <= len(str(MAX_PORT))
-    if not colon or not host or not is_number or int(port) > MAX_PORT:
-        raise AddressError(f"{address!r} is not an address: expected host:port with a port up to {MAX_PORT}")
-    return host, int(port)
 
 
 def format_address(endpoint: tuple[Any, ...]) -> NodeId:

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import msgpack
 
-from peerproof.reference.runtime.udp import parse_address
+from peerproof.spec.connections import parse_address
 from peerproof.spec.core import NodeId
 from peerproof.spec.distkv import serf_events
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from peerproof.spec.core import EVERYBODY, Notify, Send, Step, Table
+from peerproof.spec.core import EVERYBODY, Notify, Send, Step, Table, replace
 from peerproof.spec.distkv import entries
 from peerproof.spec.distkv.chains import Element
 from peerproof.spec.distkv.codec import payload

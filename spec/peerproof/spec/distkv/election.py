@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from peerproof.spec.core import Duration, Notify, Pick, Step
+from peerproof.spec.core import Duration, Notify, Pick, Step, replace
 from peerproof.spec.distkv import schedule
 from peerproof.spec.distkv.chains import Chain, Element, is_authoritative, with_ping, zero_may_ping
 from peerproof.spec.distkv.messages import InitialPingDue, NeedsDownload, Ping, PingDue

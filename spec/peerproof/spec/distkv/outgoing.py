@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from typing import Any, TypeAlias
 
-from peerproof.spec.core import EVERYBODY, CancelTimer, Duration, Notify, Send, SetTimer, Step, Table
+from peerproof.spec.core import EVERYBODY, CancelTimer, Duration, Notify, Send, SetTimer, Step, Table, replace
 from peerproof.spec.distkv.chains import Chain, Element
 from peerproof.spec.distkv.codec import payload
 from peerproof.spec.distkv.messages import Effect, Fault, FaultKind, Info, Message, Timer, Update

@@ -6,9 +6,7 @@ Infos and requests: to newcomers, after a split has healed, and when changes are
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from peerproof.spec.core import Notify, Pick, Step, Table
+from peerproof.spec.core import Notify, Pick, Step, Table, replace
 from peerproof.spec.distkv import schedule
 from peerproof.spec.distkv.chains import Chain, agree, side_of
 from peerproof.spec.distkv.entries import answer

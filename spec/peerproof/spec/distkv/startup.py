@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 
-from peerproof.spec.core import NodeId, Notify, Pick, Step, Table
+from peerproof.spec.core import NodeId, Notify, Pick, Step, Table, replace
 from peerproof.spec.distkv import schedule
 from peerproof.spec.distkv.chains import Chain, Element
 from peerproof.spec.distkv.changes import change, on_update

@@ -9,10 +9,9 @@ have missed (`recovery`). Until a node has the network's data, it only pings (`s
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import assert_never
 
-from peerproof.spec.core import Asked, Expired, NodeId, Notify, Pick, Received, Step
+from peerproof.spec.core import Asked, Expired, NodeId, Notify, Pick, Received, Step, replace
 from peerproof.spec.distkv.chains import Element
 from peerproof.spec.distkv.changes import on_change, on_update
 from peerproof.spec.distkv.election import on_initial_ping_due, on_ping, on_ping_due

@@ -18,12 +18,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any, ClassVar, NamedTuple, TypeAlias, TypeVar, cast
 
 from peerproof.spec import core
-from peerproof.spec.core import Instant, NodeId, Option, Pick, Specification, Step
+from peerproof.spec.core import Instant, NodeId, Option, Pick, Specification, Step, replace
 from peerproof.spec.errors import NotEnabled
 from peerproof.spec.model.in_flight import Net, Network, queue_value
 from peerproof.spec.overrides import Overrides, overridden

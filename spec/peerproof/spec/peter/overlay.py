@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
 from peerproof.spec import wendy
-from peerproof.spec.core import NodeId, Notify, Pick, Step
+from peerproof.spec.core import NodeId, Notify, Pick, Step, replace
 from peerproof.spec.peter import tree
 from peerproof.spec.peter.messages import Effect, Event, Rerouted, is_of_message, lift_message, lower_message
 from peerproof.spec.peter.topics import State as Tree

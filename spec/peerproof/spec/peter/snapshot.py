@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Final
 
-from peerproof.spec.core import NodeId
+from peerproof.spec.core import NodeId, replace
 from peerproof.spec.forms.answers import FLAG, Answer, Keyed, Members
 from peerproof.spec.forms.form import Flag, ListOf, Optional, Plain, members, misfit
 from peerproof.spec.forms.state_form import StatesOf, rows_by, rows_of

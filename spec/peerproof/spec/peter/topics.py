@@ -6,10 +6,10 @@ A topic that neither this node nor a child wants is not stored. [PA-04]
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from peerproof.spec.core import NodeId, Table
+from peerproof.spec.core import NodeId, Table, replace
 from peerproof.spec.errors import NotEnabled
 from peerproof.spec.forms.form import Plain
 from peerproof.spec.wendy import Config, Id, Node, id_of_bytes, id_text

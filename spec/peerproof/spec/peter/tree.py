@@ -9,11 +9,10 @@ no longer wants it. [PA-04]
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Final, TypeAlias, assert_never
 
 from peerproof.spec import wendy
-from peerproof.spec.core import Asked, NodeId, Notify, Sent, Step
+from peerproof.spec.core import Asked, NodeId, Notify, Sent, Step, replace
 from peerproof.spec.errors import NotEnabled
 from peerproof.spec.peter.messages import (
     NOTIFY,

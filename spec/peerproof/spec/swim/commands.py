@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from peerproof.spec.core import Duration, Send, SetTimer, Step
+from peerproof.spec.core import Duration, Send, SetTimer, Step, replace
 from peerproof.spec.errors import NotEnabled
 from peerproof.spec.swim.codec import payload_fits
 from peerproof.spec.swim.gossip import apply_claim, count_datagram, enqueue, with_row

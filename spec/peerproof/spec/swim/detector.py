@@ -7,10 +7,9 @@ ping a suspicious node on this node's behalf, twice, before this node declares i
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
 
-from peerproof.spec.core import Pick, Send
+from peerproof.spec.core import Pick, Send, replace
 from peerproof.spec.swim.gossip import apply_claim, request, with_row
 from peerproof.spec.swim.messages import IndirectPing, Message, Uuid
 from peerproof.spec.swim.state import Row, State, Status

@@ -7,11 +7,11 @@ which nodes got which events [SA-25].
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import NamedTuple
 
-from peerproof.spec.core import NodeId, Pick, Send
+from peerproof.spec.core import NodeId, Pick, Send, replace
 from peerproof.spec.swim.codec import Room
 from peerproof.spec.swim.messages import (
     COUNTER_MAX,
@@ -144,9 +144,15 @@ def _events(state: State, receiver: Uuid, said: list[Vector], room: Room) -> tup
     return replace(state, queue=tuple(kept)), told
 
 
+def _others(nodes: tuple[Uuid, ...], one: Uuid) -> tuple[Uuid, ...]:
+    """Returns all of these nodes, which are in order, but for one: without a look at each, for there may be a thousand."""
+    at = bisect_left(nodes, one)
+    return nodes[:at] + nodes[at + (nodes[at : at + 1] == (one,)) :]
+
+
 def _members(state: State, receiver: Uuid, pick: Pick, *, tagged: bool, room: Room) -> AntiEntropy | None:
     """Returns anti-entropy for a node, as many rows as fit. [S-33, SA-28, SA-32]"""
-    others = [node for node in state.live if node != receiver]
+    others = _others(state.live, receiver)
     if not others or not state.config.ae_size:
         return None
     picked = pick("anti-entropy", others, state.config.ae_size)

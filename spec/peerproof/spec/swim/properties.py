@@ -8,11 +8,10 @@ properties of a whole life (no counter was lost) are checked where lives are kno
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from itertools import pairwise
 from typing import Final
 
-from peerproof.spec.core import Asked, Expired, Received, Send
+from peerproof.spec.core import Asked, Expired, Received, Send, replace
 from peerproof.spec.properties import Cluster, Property, Taken
 from peerproof.spec.swim import messages
 from peerproof.spec.swim.codec import encode

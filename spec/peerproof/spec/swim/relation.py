@@ -8,11 +8,10 @@ states with all orders of these ids, and is unfolded when a quantum shows which 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from itertools import permutations
 from typing import Any, TypeAlias
 
-from peerproof.spec.core import Expired, Send
+from peerproof.spec.core import Expired, Send, replace
 from peerproof.spec.swim.gossip import fanout
 from peerproof.spec.swim.messages import COUNTER_MAX, Ack, AntiEntropy, IndirectPing, Ping, Quantum
 from peerproof.spec.swim.rounds import still_live

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from peerproof.spec.core import Pick, Send, Step
+from peerproof.spec.core import Pick, Send, Step, replace
 from peerproof.spec.swim.detector import close_round
 from peerproof.spec.swim.gossip import fanout, request
 from peerproof.spec.swim.messages import Message, Uuid

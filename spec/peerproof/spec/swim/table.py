@@ -9,9 +9,9 @@ claims nor their number matters. [SA-13]
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Final, NamedTuple
 
+from peerproof.spec.core import replace
 from peerproof.spec.swim.messages import (
     ClusterEventVector,
     Dead,

@@ -7,10 +7,9 @@ dead after two indirect pings. A node's next message refutes any statement about
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TypeAlias, assert_never
 
-from peerproof.spec.core import Asked, CancelTimer, Expired, NodeId, Notify, Pick, Received, Send, SetTimer, Step, Table
+from peerproof.spec.core import Asked, CancelTimer, Expired, NodeId, Notify, Pick, Received, Send, SetTimer, Step, Table, replace
 from peerproof.spec.swim.commands import on_add_node, on_leave_node, on_probe_node, on_remove_node, on_set_payload
 from peerproof.spec.swim.gossip import (
     BARE,

@@ -17,12 +17,12 @@ event, sends)` in the same module. Recorded answers about such a state are dropp
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 from itertools import islice, permutations
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from peerproof.spec.core import CancelTimer, NodeId, Option, Send, SetTimer, Specification, Step
+from peerproof.spec.core import CancelTimer, NodeId, Option, Send, SetTimer, Specification, Step, replace
 from peerproof.spec.errors import MalformedMessage, NotEnabled
 from peerproof.spec.forms.fingerprint import fingerprint
 from peerproof.spec.forms.form import Plain
@@ -41,7 +41,7 @@ class Observed(NamedTuple):
     effects: tuple[Plain, ...] | None = None
     sends: tuple[Send[Any], ...] | None = None  #: the messages, where no other effects were observed
     state: str | None = None  #: the fingerprint of the state afterwards
-    refused: str | None = None  #: None: the node did not refuse
+    refused: str | None = None  #: that the node refused, in its own words; None: nothing says so
 
 
 class Question(NamedTuple):
@@ -150,7 +150,7 @@ class Relation:
         allowed: list[Plain] = []
         for state in self._standing(event, observed.sends):
             for step, refused in self._outcomes(state, event, observed):
-                difference = {"refused": refused} if refused != observed.refused else self._difference(step, observed)
+                difference = self._difference(step, observed) if _refusal_fits(refused, observed) else {"refused": refused}
                 timed, kept = _timers(step), others if difference else timers
                 if timed not in kept:
                     kept.append(timed)
@@ -293,6 +293,17 @@ class _Search:
         answer: tuple[Option, ...] = self._path[self._asked][2]
         self._asked += 1
         return answer
+
+
+def _refusal_fits(refused: str | None, observed: Observed) -> bool:
+    """
+    Whether an outcome is a refusal just if one was observed; `refused` is the specification's reason.
+
+    Whose messages alone were observed may have refused without a word: then it has sent nothing, and nothing has changed.
+    """
+    if observed.refused is not None:
+        return refused is not None
+    return refused is None or observed.effects is None
 
 
 def _timers(step: Step[Any, Any]) -> dict[Any, int | None]:

@@ -7,9 +7,7 @@ again.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from peerproof.spec.core import Duration, NodeId, Notify, Send, SetTimer, Step
+from peerproof.spec.core import Duration, NodeId, Notify, Send, SetTimer, Step, replace
 from peerproof.spec.errors import NotEnabled
 from peerproof.spec.wendy.messages import (
     MOST_HOPS,

@@ -8,10 +8,9 @@ are first seen, because there only ids matter. The other tables depend on scores
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import TypeAlias
 
-from peerproof.spec.core import NodeId, Send, Step
+from peerproof.spec.core import NodeId, Send, Step, replace
 from peerproof.spec.wendy.ids import Id
 from peerproof.spec.wendy.messages import Effect, Header, Heartbeat, Mask, Message, Node, Tables
 from peerproof.spec.wendy.state import MOST_MEASURED, State, address_of

@@ -7,9 +7,7 @@ A node has gone if it announces that it leaves, or if a message to it did not ar
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from peerproof.spec.core import CancelTimer, Notify, SetTimer, Step
+from peerproof.spec.core import CancelTimer, Notify, SetTimer, Step, replace
 from peerproof.spec.wendy.ids import Id
 from peerproof.spec.wendy.messages import (
     Cell,

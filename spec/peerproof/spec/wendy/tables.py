@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Final
 
-from peerproof.spec.core import Table
+from peerproof.spec.core import Table, replace
 from peerproof.spec.wendy.ids import Id
 from peerproof.spec.wendy.messages import MOST_VERSION, NO_LEAVES, Cell, Entry, LeafSet, Mask, Node, Tables, Versions
 from peerproof.spec.wendy.state import Config, State

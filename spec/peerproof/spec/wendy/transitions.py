@@ -7,10 +7,9 @@ and detects departed nodes [W-06, WA-24]. There are no random choices: `pick` is
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import assert_never
 
-from peerproof.spec.core import Asked, CancelTimer, Expired, NodeId, Notify, Pick, Received, Sent, SetTimer, Step, Table
+from peerproof.spec.core import Asked, CancelTimer, Expired, NodeId, Notify, Pick, Received, Sent, SetTimer, Step, Table, replace
 from peerproof.spec.errors import NotEnabled
 from peerproof.spec.wendy.joining import (
     on_announce,

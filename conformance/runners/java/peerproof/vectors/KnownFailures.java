@@ -93,16 +93,15 @@ public final class KnownFailures {
         return problems;
     }
 
-    /** Returns the result with the list applied. */
+    /** Returns the result with the list applied. A case that fails as listed is known, even if that is tolerated. */
     public Result apply(Result result) {
         List<Entry> named = entries.stream().filter(entry -> entry.fits(result.id())).toList();
         if (named.isEmpty() || result.isSilent()) {
             return result;
         }
         String place = file + ":" + named.get(0).line;
-        if (result.status().equals("passed") || result.status().equals("tolerated")) {
-            String passes = result.status().equals("passed") ? "passes" : "is tolerated in any case";
-            return result.with("stale", "it " + passes + ", though " + place + " lists it");
+        if (result.failure() == null) {
+            return result.with("stale", "it passes, though " + place + " lists it");
         }
         Optional<Entry> known = named.stream().filter(entry -> entry.failure.equals(result.failure())).findFirst();
         if (known.isPresent()) {

@@ -30,6 +30,11 @@ public record Result(
         return FAILING.contains(status);
     }
 
+    /** Whether the vector says should, and that is not met. */
+    public boolean isUnmetShould() {
+        return status.equals("tolerated") && failure != null && of.vector().level().equals("should");
+    }
+
     /** Why it has its status, in a line. */
     public String why() {
         return status.equals("differs") ? "only " + String.join(", ", decisions) + " asks for more, not the document" : reason;

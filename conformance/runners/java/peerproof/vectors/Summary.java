@@ -12,12 +12,12 @@ public final class Summary {
 
     private Summary() {}
 
-    /** How many cases have which verdict, and why most of the skipped ones are. */
+    /** How many cases have which verdict, and why most of those that were skipped or are undetermined are. */
     public static String counts(List<Result> results) {
         String counts = count(results.stream().map(Result::status)).stream()
                 .map(each -> each.getValue() + " " + each.getKey()).collect(Collectors.joining(", "));
-        String why = count(results.stream().filter(each -> each.status().equals("skipped")).map(Result::reason)).stream()
-                .limit(MOST_REASONS).map(each -> each.getValue() + " skipped: " + each.getKey()).collect(Collectors.joining("; "));
+        String why = count(results.stream().filter(Result::isSilent).map(each -> each.status() + ": " + each.reason())).stream()
+                .limit(MOST_REASONS).map(each -> each.getValue() + " " + each.getKey()).collect(Collectors.joining("; "));
         return results.size() + " cases: " + counts + (why.isEmpty() ? "" : " (" + why + ")");
     }
 

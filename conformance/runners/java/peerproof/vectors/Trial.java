@@ -106,15 +106,17 @@ final class Trial {
         boolean owes = owesAnswer(unmet);
         List<String> decisions = owes || unmet.kind.equals("error") ? List.of() : decisions(unmet); // an error is the adapter's own
         String status = "failed";
+        String reason = null;
         if (!unmet.isBroken() && !owes && !vector.level().equals("must")) {
             status = "tolerated";
+            reason = "the vector says " + vector.level();
         } else if (!decisions.isEmpty()) {
             status = "differs";
         } else if (unmet.isBroken()) {
             status = unmet.kind;
         }
         List<TraceEvent> events = List.copyOf(happened);
-        return new Result(running, status, unmet.kind, decisions, unmet.difference, null, List.of(), input, events, unmet.getCause());
+        return new Result(running, status, unmet.kind, decisions, unmet.difference, reason, List.of(), input, events, unmet.getCause());
     }
 
     /** Whether no reading of the document explains this failure: no answer, though all that was asked is legal. */

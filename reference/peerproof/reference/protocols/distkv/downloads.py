@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from peerproof.reference.protocols.distkv.inventory import bytes_of, loaded_of
 from peerproof.reference.runtime.live_node import logger
-from peerproof.reference.runtime.udp import parse_address
+from peerproof.spec.connections import parse_address
 from peerproof.spec.core import NodeId
 from peerproof.spec.distkv import Loaded
 from peerproof.spec.errors import MalformedMessage

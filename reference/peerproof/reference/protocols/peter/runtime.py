@@ -313,6 +313,7 @@ RUNTIME: Final = Runtime(
     period="network_timeout",
     shown=("own", "leaf_set", "neighborhood_set", "routing_table", "topics"),
     placed=wendy.address_config,
+    texts=wendy.TEXTS,
     assigned=assignment,
     key=lambda plan, node, update: plan.topic(int(plan.topics * Random(f"{plan.seed}/{node}/{update}").random())),
     subscribes=True,

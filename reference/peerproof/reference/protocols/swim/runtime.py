@@ -21,11 +21,14 @@ def swim_uuid(address: NodeId) -> str:
 
 
 def _address_config(self_id: NodeId, seeds: Iterable[NodeId]) -> Mapping[str, Plain]:
-    endpoints = ((seed, *host_and_port(seed)) for seed in seeds)
-    return {
-        "uuid": swim_uuid(self_id),
-        "seeds": [{"uuid": swim_uuid(seed), "host": host, "port": port} for seed, host, port in endpoints],
-    }
+    return {"uuid": swim_uuid(self_id), "seeds": [_seed(text) for text in seeds]}
+
+
+def _seed(text: str) -> Plain:
+    """Returns the seed in HOST:PORT, which has the default name of its address, or in UUID@HOST:PORT."""
+    name, _, address = text.rpartition("@")
+    host, port = host_and_port(NodeId(address))
+    return {"uuid": name or swim_uuid(NodeId(address)), "host": host, "port": port}
 
 
 def _assignment(state: Any, key: str, value: str) -> Plain:
@@ -38,6 +41,10 @@ RUNTIME: Final = Runtime(
     period="interval",
     shown=("nodes", "own"),
     placed=_address_config,
+    texts={
+        "uuid": "name of the node (default: the UUID of version 5 of swim://HOST:PORT, its address, in the namespace of URLs)"
+    },
+    names_seeds=True,
     assigned=_assignment,
     restarted=lambda config, _: replace(config, restart_counter=config.restart_counter + 1),
 )

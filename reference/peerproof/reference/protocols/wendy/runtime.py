@@ -201,7 +201,6 @@ def _mean(numbers: Iterable[int]) -> float:
 
 CONNECTED: Final = Connected(
     framing=framing,
-    texts=TEXTS,
     typed=TYPED,
     timeout=lambda config: config.network_timeout,
     admits=is_admitted,
@@ -220,6 +219,7 @@ RUNTIME: Final = Runtime(
     period="network_timeout",
     shown=("own", "leaf_set", "neighborhood_set", "routing_table"),
     placed=address_config,
+    texts=TEXTS,
     assigned=assignment,
     key=lambda plan, node, update: f"{plan.seed}/{node}/{update}",
     connected=CONNECTED,

@@ -12,11 +12,11 @@ name, which is that number; the value 0 is Null.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, Final, NamedTuple, TypeAlias
 
 from peerproof.spec import distkv
-from peerproof.spec.core import Asked, Expired, NodeId, Notify, Option, Pick, Received, Send, Specification, Step, Table
+from peerproof.spec.core import Asked, Expired, NodeId, Notify, Option, Pick, Received, Send, Specification, Step, Table, replace
 from peerproof.spec.distkv.chains import Chain, Element
 from peerproof.spec.distkv.entries import Entry
 from peerproof.spec.distkv.messages import Info, Loaded, LoadFailed, Message, Ping, Update

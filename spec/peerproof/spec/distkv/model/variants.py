@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from typing import Final, NamedTuple
 
-from peerproof.spec.core import EVERYBODY, Pick, Send, Step
+from peerproof.spec.core import EVERYBODY, Pick, Send, Step, replace
 from peerproof.spec.distkv import entries, startup, transitions
 from peerproof.spec.distkv import recovery as recovering
 from peerproof.spec.distkv.chains import Claim, Element

@@ -9,11 +9,11 @@ are no tables; a node learns of other nodes only where an application makes a th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from peerproof.spec import wendy
-from peerproof.spec.core import Asked, Expired, NodeId, Notify, Pick, Received, Send, Sent, Step
+from peerproof.spec.core import Asked, Expired, NodeId, Notify, Pick, Received, Send, Sent, Step, replace
 from peerproof.spec.peter.messages import Rerouted
 from peerproof.spec.peter.properties import has_way, is_busy
 from peerproof.spec.wendy.ids import Id, Ring

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, NamedTuple
 
 from peerproof.spec import peter
-from peerproof.spec.core import Asked, Expired, NodeId, Notify, Pick, Received, Send, Specification, Step, Table
+from peerproof.spec.core import Asked, Expired, NodeId, Notify, Pick, Received, Send, Specification, Step, Table, replace
 from peerproof.spec.model.bounded import NOW, ApplicationModel, ApplicationSpecification, Taking, no_choice, recast
 from peerproof.spec.overrides import names_in, overridden
 from peerproof.spec.peter import tree

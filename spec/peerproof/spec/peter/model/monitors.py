@@ -9,11 +9,10 @@ least `PATIENCE` network timeouts apart.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Final, NamedTuple
 
 from peerproof.spec import peter
-from peerproof.spec.core import NodeId
+from peerproof.spec.core import NodeId, replace
 from peerproof.spec.forms.bounded import BoundedDict
 from peerproof.spec.peter.messages import Own, lower_message
 from peerproof.spec.peter.tree import MOST_HOPS

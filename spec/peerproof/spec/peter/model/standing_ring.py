@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Final
 
 from peerproof.spec import wendy
-from peerproof.spec.core import Table
+from peerproof.spec.core import Table, replace
 from peerproof.spec.peter.model.abstract_router import Known, Router, node_id, node_of, topic_text
 from peerproof.spec.peter.topics import id_of_topic
 from peerproof.spec.wendy.ids import REAL, Id

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Final
 
-from peerproof.spec.core import Step
+from peerproof.spec.core import Step, replace
 from peerproof.spec.model.bounded import Taking, variant
 from peerproof.spec.overrides import names_in
 from peerproof.spec.peter import tree

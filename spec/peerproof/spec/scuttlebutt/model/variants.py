@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import replace
 from typing import Any, Final, NamedTuple, cast
 
-from peerproof.spec.core import NodeId, Pick, Received, Send, Step, Table
+from peerproof.spec.core import NodeId, Pick, Received, Send, Step, Table, replace
 from peerproof.spec.model.bounded import LOSE, RECEIVE, RESTART, Change, Taking, variant
 from peerproof.spec.properties import Cluster, InFlight
 from peerproof.spec.scuttlebutt.codec import delta_entry_size

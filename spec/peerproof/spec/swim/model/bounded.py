@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 from uuid import UUID
 
 from peerproof.spec import swim
-from peerproof.spec.core import Expired, NodeId, Pick, Specification, Step, Table
+from peerproof.spec.core import Expired, NodeId, Pick, Specification, Step, Table, replace
 from peerproof.spec.model.bounded import NOW, ApplicationModel, ApplicationSpecification, recast
 from peerproof.spec.swim.state import Config, Relay, Row, Seed, State, Status, address, host_and_port
 from peerproof.spec.swim.transitions import initial

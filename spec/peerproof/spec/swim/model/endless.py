@@ -11,10 +11,9 @@ duplicates.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import Any, Final, TypeAlias, cast
 
-from peerproof.spec.core import NodeId, Table
+from peerproof.spec.core import NodeId, Table, replace
 from peerproof.spec.model.bounded import LOSE, RECEIVE, System, World
 from peerproof.spec.model.run_monitor import Monitor, Monitored
 from peerproof.spec.properties import Cluster, InFlight

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any, Final
 
 from peerproof.spec import swim
-from peerproof.spec.core import Asked, NodeId, Option, Pick, Received, Send, Step
+from peerproof.spec.core import Asked, NodeId, Option, Pick, Received, Send, Step, replace
 from peerproof.spec.model.bounded import Taking, variant
 from peerproof.spec.overrides import names_in
 from peerproof.spec.properties import Cluster, InFlight

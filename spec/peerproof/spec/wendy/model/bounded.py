@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 from peerproof.spec import wendy
-from peerproof.spec.core import Expired, NodeId, Pick, Specification, Step, Table
+from peerproof.spec.core import Expired, NodeId, Pick, Specification, Step, Table, replace
 from peerproof.spec.model.bounded import NOW, ApplicationModel, ApplicationSpecification, recast
 from peerproof.spec.properties import InFlight
 from peerproof.spec.wendy.ids import Id, Ring

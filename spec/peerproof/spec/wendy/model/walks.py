@@ -8,11 +8,10 @@ table may hold any node that fits, or optionally none. The nodes' own `next_hop`
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
 from itertools import chain, combinations, product
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from peerproof.spec.core import NodeId, Table
+from peerproof.spec.core import NodeId, Table, replace
 from peerproof.spec.wendy import routing
 from peerproof.spec.wendy.ids import Id, Ring
 from peerproof.spec.wendy.messages import LeafSet, Node
