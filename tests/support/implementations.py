@@ -162,13 +162,14 @@ class OtherProtocol(Offering):
 
 
 class Impossible(Altered):
-    """It answers `unsupported` to a request with these members."""
+    """It answers `unsupported`, or another error, to a request with these members."""
 
     where: ClassVar[Plain] = {}
+    code: ClassVar[str] = "unsupported"
 
     def _after(self, request: Plain, reply: Plain) -> Plain:
         if all(request.get(name) == value for name, value in self.where.items()):
-            return {"id": request["id"], "error": {"code": "unsupported", "message": "not with this library"}}
+            return {"id": request["id"], "error": {"code": self.code, "message": "not with this library"}}
         return reply
 
 

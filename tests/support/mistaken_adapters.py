@@ -214,3 +214,14 @@ class Misspelt(Offering):
     """Its protocol is called otherwise."""
 
     offered: ClassVar = {"scutlebutt": {"capabilities": ["codec"]}}
+
+
+@fails("configuration")
+class Numeric(Some):
+    """It takes every member of a configuration for a number."""
+
+    def handle(self, request: Plain, choose: Choose) -> Any:
+        """Refuses all others."""
+        if all(name == "id" or isinstance(value, int) for name, value in request.get("config", {}).items()):
+            return super().handle(request, choose)
+        return {"id": request["id"], "error": {"code": "bad_request", "message": "a member is no number"}}

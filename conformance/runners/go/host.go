@@ -82,6 +82,7 @@ func (h *host) act(one *actor, op, claim string, do func(node Node, now int64) R
 }
 
 func (h *host) deliver(one *actor, from json.RawMessage, digits string) {
+	h.trial.isChallenged = true
 	h.noteMessage(one, "<-", parse(from), digits)
 	h.act(one, "recv", "exchange", func(node Node, now int64) Reaction { return node.Receive(now, from, unhex(digits)) })
 }

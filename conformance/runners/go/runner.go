@@ -141,6 +141,8 @@ type trial struct {
 	readings  []string // those that the implementation declares, and that explain failures
 	input     string   // of the codec: the op, and what it is asked about
 	happened  []happening
+	// isChallenged: it was given bytes of a peer, or a call that it must refuse: readings of the document may end there
+	isChallenged bool
 }
 
 func (t *trial) run() (result Result) {

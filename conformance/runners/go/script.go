@@ -77,6 +77,8 @@ func (s *script) act(one step, where string) {
 	case "sent":
 		s.sent(one, where)
 	case "stream":
+		_, hasBytes := parse(one.Stream).(object).values["bytes"]
+		s.isChallenged = s.isChallenged || hasBytes
 		s.host.note(node, "connection "+text(parse(one.Stream)))
 		s.host.act(node, "stream", "stream", func(node Node, now int64) Reaction { return node.Stream(now, one.Stream) })
 	case "call":
@@ -124,6 +126,7 @@ func (s *script) sent(one step, where string) {
 func (s *script) call(one step, where string) {
 	node := s.host.find(one.Node)
 	s.host.note(node, fmt.Sprintf("call %s %s", one.Name, text(parse(one.Args))))
+	s.isChallenged = s.isChallenged || one.Refused != nil
 	reaction := s.host.act(node, "call", "api."+one.Name, func(node Node, now int64) Reaction {
 		return node.Call(now, one.Name, one.Args)
 	})

@@ -52,6 +52,7 @@ export class Host {
   }
 
   deliver(actor, from, digits) {
+    this.trial.isChallenged = true;
     this.note(actor, `<- ${word(from)}`, digits);
     this.act(actor, "receive", [from, Buffer.from(digits, "hex")]);
   }
@@ -67,6 +68,7 @@ export class Host {
 
   /** An event of a connection that a peer has opened. */
   connect(actor, event) {
+    this.trial.isChallenged ||= event.bytes !== undefined;
     this.note(actor, `connection ${asJson(event)}`);
     const bytes = event.bytes === undefined ? undefined : Buffer.from(event.bytes, "hex");
     this.act(actor, "stream", [{ ...event, bytes }]);

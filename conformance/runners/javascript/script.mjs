@@ -74,6 +74,7 @@ export class Script {
   }
 
   call({ node, name, args, refused: announced }, where) {
+    this.trial.isChallenged ||= announced !== undefined && announced !== null;
     const { refused } = this.host.call(this.host.actors.get(node), name, args);
     const isExpected = announced ? refused && (announced === true || announced === refused.class) : !refused;
     if (isExpected) return;

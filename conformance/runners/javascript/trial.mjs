@@ -28,9 +28,11 @@ function withoutReasons(actual) {
 /** A running case. */
 export class Trial {
   place = "";
+  op; // of the last request
   input; // of the codec: the op, and what it is asked about
   bound = {};
   told = []; // branches that are only tolerated
+  isChallenged = false; // was given bytes of a peer, or a call that it must refuse: readings of the document may end there
   readings = []; // those that the implementation declares, and that explain failures
   happened = []; // what happened at nodes
 
@@ -83,11 +85,18 @@ export class Trial {
 
   failed(error) {
     const { failure, difference } = error;
-    const decisions = failure === "error" ? [] : this.decisions(error); // an error is no reading of the document
+    const owes = this.owesAnswer(failure);
+    const decisions = owes || failure === "error" ? [] : this.decisions(error); // an error is no reading of the document
     const broken = BROKEN.includes(failure) ? failure : null;
     const { level } = this.vector;
-    if (!broken && level !== "must") return { status: "tolerated", reason: `the vector says ${level}`, failure, decisions, difference };
+    const isTolerated = !broken && !owes && level !== "must";
+    if (isTolerated) return { status: "tolerated", reason: `the vector says ${level}`, failure, decisions, difference };
     return { status: decisions.length > 0 ? "differs" : (broken ?? "failed"), failure, decisions, difference };
+  }
+
+  /** Whether no reading of the document explains this failure: no answer, though all that was asked is legal. */
+  owesAnswer(failure) {
+    return ["crashed", "error"].includes(failure) && !this.isChallenged && !["decode", "encode"].includes(this.op);
   }
 
   fingerprint({ failure, difference }) {
@@ -98,6 +107,7 @@ export class Trial {
 
   /** The readings that the implementation declares and that explain a failure. */
   declared(error) {
+    if (this.owesAnswer(error.failure)) return [];
     const basis = this.vector.basis?.[this.place || this.each.check] ?? {};
     const outcomes = [this.fingerprint(error), "*", ...(error.failure === "events" ? ["*events"] : []), "!"];
     return declaredReadings(this.implementation.readings ?? {}, basis, outcomes);
@@ -129,6 +139,7 @@ export class Trial {
    * something else: what is not supported skips the case, if the capabilities do not cover the request.
    */
   ask(op, request, action) {
+    this.op = op;
     try {
       return action(this.implementation);
     } catch (error) {

@@ -17,10 +17,10 @@ class MalformedMessage(ValueError):
     """These bytes, or this plain data, are no message of the protocol; the peer is at fault."""
 
     def __init__(self, reason: str, offset: int, detail: str) -> None:
-        super().__init__(f"{detail} (at byte {offset}: {reason})")
+        super().__init__(f"{detail} ({f'at byte {offset}: ' if offset else ''}{reason})")
         assert reason in REASONS, reason
         self.reason = reason  #: one of `REASONS`
-        self.offset = offset  #: position of the error, in bytes from the start
+        self.offset = offset  #: position of the error, in bytes from the start; 0 also if it is unknown
         self.detail = detail  #: a sentence for people
 
 

@@ -198,8 +198,8 @@ def test_datagrams_are_messages_of_who_sent_them() -> None:
 @pytest.mark.parametrize(
     ("data", "reason", "detail"),
     [
-        (udp(b"\x09abc"), "not_a_message", "bad_type at byte 0: 9 is no message type"),
-        (udp(b""), "not_a_message", "truncated at byte 0"),
+        (udp(b"\x09abc"), "not_a_message", "bad_type: 9 is no message type"),
+        (udp(b""), "not_a_message", "truncated: "),
         (udp(REQUEST[:-1]), "not_a_message", "truncated at byte"),
         (tcp(1, b"abc"), "other_protocol", "TCP, which scuttlebutt does not use, from 10.0.0.1:8119 to 10.0.0.2:8119"),
         (bytes(12) + b"\x08\x06" + bytes(28), "other_protocol", "ARP"),

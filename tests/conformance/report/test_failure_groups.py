@@ -224,6 +224,14 @@ def test_messages_are_told_apart_by_the_node_that_sends_them() -> None:
     assert differences(result) == [("digest_response was sent and not expected", 1)]
 
 
+def test_an_item_of_a_message_is_named_with_the_type_of_the_message() -> None:
+    """The item has a type as well."""
+    dead = {"type": "dead", "node": "n", "incarnation": None}
+    ack = Arrow(None, "node", "peer", None, "ack n [dead n]")
+    result = failing("one", "messages", "steps[1].messages[0].message.vectors[0]", dead, None, expected=(ack,))
+    assert differences(replace(result, story=(ack._replace(label="ack n []"),))) == [("ack.vectors: an item is missing", 1)]
+
+
 def test_what_does_not_fail_is_in_no_group() -> None:
     known = replace(MISSED, status="known")
     stale = replace(PASSED, status="stale", id="scuttlebutt/exchange/stale")

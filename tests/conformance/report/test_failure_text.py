@@ -11,9 +11,10 @@ from tests.support.reports import MISSED, PASSED, SKIPPED, named, report
 
 from peerproof.cli.main import main
 from peerproof.conformance.diagrams.labels import window_texts
-from peerproof.conformance.report.failure_text import MOST_PASTED, MOST_TOLD, explore_commands, side_text
+from peerproof.conformance.report.failure_text import MOST_PASTED, MOST_TOLD, explain, explore_commands, side_text
 from peerproof.conformance.report.renderings import as_annotations, as_text
 from peerproof.conformance.report.summary import MOST_STALE, summary
+from peerproof.conformance.runner.trial import Arrow, TrialEvent
 from peerproof.conformance.vectors.matching import Difference, first_difference
 
 
@@ -101,6 +102,23 @@ def test_of_a_long_story_the_last_lines_are_shown() -> None:
     assert "event join" in text
 
 
+@pytest.mark.parametrize(
+    ("first", "when"),
+    [
+        (Arrow(7, "peer", "node", "03"), "after peer sent delta [] at 7 ms"),
+        (TrialEvent(7, "node", "update_local(key=k)"), "after update_local(key=k) at 7 ms"),
+        (Arrow(7, "node", "peer", "01"), "when its timer runs at 7 ms"),
+    ],
+)
+def test_the_step_of_a_model_that_fails_is_in_words(first: Arrow | TrialEvent, when: str) -> None:
+    """Its vector may be a path of many steps."""
+    made = replace(MISSED, vector="scuttlebutt/model/one", story=(*MISSED.story, first), judged=len(MISSED.story))
+    wanted = Arrow(None, "node", "peer", None, "digest_request []")
+
+    assert f"  {when}, the node must send digest_request [] to peer\n" in explain(replace(made, expected=(wanted,)), "", {})
+    assert f"  {when}, the node must send nothing\n" in explain(replace(made, expected=()), "", {})
+
+
 DELTA = {"type": "delta", "entries": [{"addr": "a:1", "key": "", "version": "1"}]}
 
 
@@ -134,15 +152,15 @@ CRASHED = replace(
 
 
 def test_what_only_decisions_demand_names_a_case_and_crashes_come_first() -> None:
-    other = replace(MISSED, status="differs", decisions=("BA-20",), reason="it reads BA-20 as 'unspecified'")
+    other = replace(MISSED, status="differs", decisions=("BA-20",), reason="as if it read BA-20 as 'unspecified'")
 
     lines = list(summary(report(other, named(other, "v"), named(other, "w"), named(CRASHED, "c"), named(CRASHED, "d"))))
 
     assert lines[:3] == [
         "differs: 2 cases, such as scuttlebutt/exchange/c (crashed): the adapter reported the error panic; only BA-20 demands "
         "otherwise, not the document",
-        "differs: 3 cases, such as scuttlebutt/exchange/one (messages): only BA-20 demands it, not the document; it reads BA-20 "
-        "as 'unspecified'",
+        "differs: 3 cases, such as scuttlebutt/exchange/one (messages): only BA-20 demands it, not the document; as if it "
+        "read BA-20 as 'unspecified'",
         "differs: --decisions strict makes these cases fail, and shows each",
     ]
 

@@ -21,6 +21,7 @@ from peerproof.conformance.runner import worker
 from peerproof.conformance.runner.cases import cases, select_cases
 from peerproof.conformance.runner.result import STATUSES, Result
 from peerproof.conformance.runner.runner import End, Settings, run
+from peerproof.conformance.runner.trial import Trial
 from peerproof.conformance.suite.timeouts import Timeouts
 from peerproof.conformance.vectors import suite as vectors
 
@@ -422,6 +423,49 @@ def test_what_is_unsupported_is_skipped_unless_hello_claims_it(
     assert (result.status, result.failure) == (status, failure)
     if status == "skipped":
         assert result.reason == "the implementation does not support this open: not with this library"
+
+
+@pytest.mark.parametrize("name", ["swim/exchange/configuration-at-its-ends", "swim/exchange/alone-nobody-is-pinged"])
+def test_an_adapter_receives_an_integer_of_64_bits_in_a_configuration_as_a_string(name: str) -> None:
+    """Vectors may write it as a number."""
+    hello = InProcess(REFERENCE, PATIENCE, suite().version).start()
+    (case,) = select_cases(suite(), name)
+
+    (opening,) = worker.RunningTrial(Trial(case, "0", hello)).requests
+
+    assert type(opening["config"]["restart_counter"]) is str
+
+
+BY_DECISION = STEPS.replace("B-11", "BA-12")
+OF_DECISION = BY_DECISION.format(level="must", steps=f"  setup:\n  - {{at: 5, advance: node}}\n{RIGHT['ordered']}")
+REFUSED = BY_DECISION.format(level="must", steps=RIGHT["refusal"])
+AT_SHOULD = STEPS.format(level="should", steps=RIGHT["ordered"])
+
+
+@pytest.mark.parametrize(
+    ("op", "code", "exchange", "status"),
+    [
+        ("open", "panic", OF_DECISION, "crashed"),
+        ("advance", "panic", OF_DECISION, "crashed"),
+        ("recv", "panic", OF_DECISION, "differs"),
+        ("call", "panic", REFUSED, "differs"),
+        ("open", "timeout", OF_DECISION, "hung"),
+        ("open", "internal", OF_DECISION, "failed"),
+        ("open", "internal", AT_SHOULD, "failed"),
+        ("recv", "internal", AT_SHOULD, "tolerated"),
+    ],
+)
+def test_no_answer_to_a_legal_request_is_no_reading(
+    op: str, code: str, exchange: str, status: str, written: Written, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Until bytes of a peer come, or a call that is to be refused, whatever the clauses and the level."""
+    monkeypatch.setattr(Impossible, "where", {"op": op})
+    monkeypatch.setattr(Impossible, "code", code)
+
+    (result,) = judged(written(exchange=exchange), impl=path_of(Impossible))[0].values()
+
+    assert result.status == status
+    assert bool(result.decisions) == (status == "differs")
 
 
 def test_a_malformed_datagram_that_moves_the_timer_changes_the_node() -> None:

@@ -82,6 +82,39 @@ def test_it_agrees_on_an_implementation_with_another_reading(
     assert "undetermined" not in {verdict.status for verdict in native.values()}
 
 
+#: Answers the requests of an op with an error.
+FAILING = """
+import sys
+from peerproof.reference.harness.harness import Harness
+from peerproof.reference.harness.request_channel import serve_stdio
+class Failing(Harness):
+    def _reply(self, request, ops):
+        fails = request.get("op") == sys.argv[1]
+        return {"error": {"code": sys.argv[2], "message": "no"}} if fails else super()._reply(request, ops)
+serve_stdio(Failing())
+"""
+#: Decisions alone, with calls that are legal, calls that are refused, datagrams, and nothing of it.
+ALONE = "id:*/exchange/add-node-of-*,*/alone-*,*/exchange/probe-answered-*,*/restart-counter-of-0,*/codec/reject-ping*"
+
+
+@pytest.mark.parametrize("runner", [in_go, in_java, in_rust])
+@pytest.mark.parametrize(
+    ("op", "code", "differs"),
+    [("open", "panic", False), ("open", "internal", False), ("call", "panic", True), ("recv", "panic", True)],
+)
+def test_it_agrees_on_no_answer_to_a_legal_request(
+    op: str, code: str, differs: bool, runner: Callable[..., Verdicts], tmp_path: Path
+) -> None:
+    """It differs only after bytes of a peer, or at a call that is to be refused."""
+    command = [sys.executable, "-c", FAILING, op, code]
+    python = python_verdicts("swim", ALONE, tuple(command))
+
+    statuses = assert_agree(runner("swim", ALONE, command, tmp_path), python)
+
+    assert ("differs" in statuses) == differs
+    assert statuses & {"crashed", "failed"} or op == "recv"
+
+
 def test_javascript_agrees_on_a_declared_reading(tmp_path: Path) -> None:
     right, wrong = "byBytes(one.addr, other.addr)", "byBytes(other.addr, one.addr)"
     copied = copy_with(tmp_path / "port", "scuttlebutt-js", "delta.mjs", right, wrong)

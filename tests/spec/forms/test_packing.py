@@ -97,7 +97,7 @@ def test_what_is_wrong_with_bytes_is_named_with_its_place(raw: str, reason: str,
         CODEC.decode(bytes.fromhex(raw))
 
     assert (caught.value.reason, caught.value.offset, caught.value.detail) == (reason, offset, detail)
-    assert str(caught.value) == f"{detail} (at byte {offset}: {reason})"
+    assert str(caught.value) == f"{detail} ({f'at byte {offset}: ' if offset else ''}{reason})"
 
 
 # (message, reason)

@@ -28,8 +28,9 @@ JSON_EXACT: Final = 2**53
 
 INTRODUCTION: Final = (
     "From the declarations that encode and decode them. The plain form is what vectors, traces and adapters show.",
-    'An integer *as a decimal string* is one there (`"7"`), because half of the readers of JSON round above 2^53; in what comes',
-    'in, a number or `{"u64": "7"}` will do too. All other integers are numbers. A text that is not UTF-8 is `{"hex": "fffe"}`.',
+    'An integer *as a decimal string* is one there (`"7"`), because half of the readers of JSON round above 2^53. The suite',
+    'sends it so, also in configurations; in replies, traces and vectors a number or `{"u64": "7"}` will do too. All other',
+    'integers are numbers. A text that is not UTF-8 is `{"hex": "fffe"}`.',
     "",
 )
 
@@ -97,7 +98,7 @@ def adapter_tables(protocol: str) -> Iterator[str]:
         "| member | form |",
         "| --- | --- |",
         f"| `class` | one of {words(REASONS)} |",
-        "| `offset` | the byte at which that shows, counted from 0 |",
+        "| `offset` | the byte at which that shows, counted from 0; 0 also if that is unknown |",
         "",
     )
     if row.sites:

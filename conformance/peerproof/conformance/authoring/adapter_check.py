@@ -20,9 +20,10 @@ from peerproof.conformance.adapter.choices import Choices
 from peerproof.conformance.adapter.messages import Hello, InvalidReply, Reply, Request, check, event_kinds
 from peerproof.conformance.clauses.catalogue import specification
 from peerproof.conformance.diagrams.labels import visible
-from peerproof.conformance.runner.cases import least_configuration, legal_messages
+from peerproof.conformance.runner.cases import least_configuration, legal_messages, whole_configuration
 from peerproof.conformance.vectors.plain_data import describe_bytes
 from peerproof.conformance.vectors.suite import Suite
+from peerproof.conformance.vectors.vector_file import needs_of_nodes
 from peerproof.spec.forms.form import Plain, octets
 from peerproof.spec.protocols import PROTOCOLS
 
@@ -66,6 +67,7 @@ class Bench:
         self.is_oracle = hello.is_oracle(protocol)
         self.messages = legal_messages(suite, protocol)
         self.config = least_configuration(suite, protocol)
+        self.whole_config = whole_configuration(suite, protocol)
         self.questions: list[Mapping[str, Any]] = []  #: every choice that the adapter asked for
         self.events: Counter[str] = Counter()  #: number of events by kind
         self._choices = Choices("smoke")
@@ -112,8 +114,12 @@ class Bench:
     def open_node(self, name: str, at: int = 0) -> Reply:
         """Opens a node and returns the reply to `open`. Every node gets the same answers to its choices."""
         self._choices = Choices("smoke")
+        return self.fine(self.opening(name, at))[0]
+
+    def opening(self, name: str, at: int = 0) -> Request:
+        """The request that opens a node."""
         request = {"op": "open", "case": "smoke", "node": name, "protocol": self.protocol, "addr": f"{name}:1", "now_ms": at}
-        return self.fine({**request, "config": self.config, "seed": "smoke"})[0]
+        return {**request, "config": self.config, "seed": "smoke"}
 
     def feed_messages(self, handle: Any) -> list[Any]:
         """Sends every legal message to a node and returns the effects."""
@@ -205,6 +211,26 @@ def panics(bench: Bench) -> str:
     for request in requests:
         _expect_error(bench, request, ())
     return f"{len(requests)} impossible requests are answered with errors, and the adapter goes on"
+
+
+def configuration(bench: Bench) -> str:
+    """Checks that a node opens with a configuration of all members, in the forms that the page Messages lists."""
+    bench.offers("exchange")
+    offered = bench.hello.protocols[bench.protocol]
+    members = bench.whole_config.items()
+    limited = {name: min(value, offered.limits[name]) if name in offered.limits else value for name, value in members}
+    needs = {name: needs_of_nodes(bench.protocol, [{"config": {name: value}}]) for name, value in limited.items()}
+    whole = {name: value for name, value in limited.items() if needs[name] <= offered.capabilities}
+    opening = {**bench.opening("one"), "config": whole}
+    (reply,) = bench.ask(opening)
+    shown = json.dumps(whole)
+    if "error" not in reply:
+        bench.fine({"op": "close", "handle": reply["handle"]})
+        return f"a node opens with each member of the configuration: {', '.join(whole)}"
+    if reply["error"]["code"] == "unsupported":
+        raise Inapplicable(f"it does not support some of {shown}: {reply['error'].get('message', 'no reason given')}")
+    failed = ImplementationFailed if reply["error"]["code"] == "panic" else Flaw
+    raise failed(f"open with the configuration {shown} was answered with an error: {json.dumps(reply['error'])}")
 
 
 def isolation(bench: Bench) -> str:
@@ -389,6 +415,7 @@ CHECKS: Final[tuple[tuple[Callable[[Bench], str], str], ...]] = (
     (unknown_op, 'answer any other op with {"id": …, "error": {"code": "unknown_op", "message": …}}'),
     (large_line, "read lines of up to 16 MiB; many libraries have a smaller limit that can be raised"),
     (panics, 'catch every error of a request and answer {"error": {"code": "bad_request" or "panic", …}}; never exit by it'),
+    (configuration, "read each member of config in its form on the page Messages: an integer of 64 bits is a string of digits"),
     (isolation, "keep the whole state of a node in the object behind its handle; no globals"),
     (outcomes, "accept sent for every message that the node may have sent: took_us is microseconds, null if it did not arrive"),
     (connections, "buffer the bytes of each conn until the message is whole, and answer on that connection only"),

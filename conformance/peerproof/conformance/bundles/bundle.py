@@ -21,7 +21,7 @@ from peerproof.conformance.runner.trial import Case
 from peerproof.conformance.runner.virtual_host import MOST_HAPPENINGS
 from peerproof.conformance.suite.bounds import USUAL
 from peerproof.conformance.vectors.model_table import LAYER, Expanded
-from peerproof.conformance.vectors.plain_data import canonical
+from peerproof.conformance.vectors.plain_data import adapter_config, canonical
 from peerproof.conformance.vectors.plain_forms import has_matchers
 from peerproof.conformance.vectors.suite import Suite, Vector
 from peerproof.spec.core import EVERYBODY
@@ -181,10 +181,11 @@ def _malformed(vector: Vector, found: Sequence[Case]) -> dict[str, Any]:
     receiver: Mapping[str, Any] = vector.body.get("receiver", {"addr": "node:1"})
     legal = [one["bytes"] for one in receiver.get("told", ())] or list(found[-1].probes)
     named = {"class": vector.body["rejects"]["class"]} if "class" in vector.body["rejects"] else {}
+    config = adapter_config(vector.protocol, receiver.get("config", {}))
     return {
         "datagrams": [{"name": one.name, "bytes": one.data.hex()} for one in variants(vector.protocol, vector.body)],
         **named,
-        "receiver": {"addr": receiver["addr"], "config": receiver.get("config", {}), "peer": "peer:1", "legal": legal},
+        "receiver": {"addr": receiver["addr"], "config": config, "peer": "peer:1", "legal": legal},
     }
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from peerproof.conformance.clauses.catalogue import specification
-from peerproof.conformance.vectors.plain_data import expand_numbered
+from peerproof.conformance.vectors.plain_data import adapter_config, expand_numbered
 from peerproof.conformance.vectors.suite import Vector
 
 #: Integers above it are rounded by many JSON parsers.
@@ -93,11 +93,15 @@ class _Script:
         for name, node in self.body["nodes"].items():
             if "role" in node:
                 continue
-            shown = {"name": name, "addr": node["addr"], "config": node.get("config", {})}
+            shown = {"name": name, "addr": node["addr"], "config": self.config(node)}
             if "state" in node:
                 timers = [{"timer": one["timer"], "due_ms": one["due"]} for one in node.get("timers", ())]
                 shown |= {"state": expand_numbered(node["state"]), "timers": timers}
             yield shown
+
+    def config(self, holder: Mapping[str, Any]) -> dict[str, Any]:
+        """The configuration of a node, or the changes of a restart."""
+        return adapter_config(self.vector.protocol, holder.get("config", {}))
 
     def address(self, who: Any) -> Any:
         """The address of a node by its name; anything else is an address."""
@@ -142,7 +146,7 @@ class _Script:
 
     def restart(self, step: Mapping[str, Any]) -> dict[str, Any]:
         """A node starts again."""
-        return {"node": step["restart"], "config": step.get("config", {})}
+        return {"node": step["restart"], "config": self.config(step)}
 
     def expect(self, step: Mapping[str, Any]) -> dict[str, Any]:
         """Checks the output since the last check."""

@@ -155,7 +155,8 @@ class Traffic:
 
 
 def _no_message(flow: packets.Flow, data: bytes, error: MalformedMessage) -> str:
-    return f"{error.reason} at byte {error.offset}: {error.detail}; {len(data)} bytes {_between(flow)}"
+    place = f" at byte {error.offset}" if error.offset else ""
+    return f"{error.reason}{place}: {error.detail}; {len(data)} bytes {_between(flow)}"
 
 
 def _between(flow: packets.Flow) -> str:

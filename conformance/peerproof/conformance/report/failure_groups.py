@@ -353,7 +353,8 @@ def _of_contents(result: Result) -> Iterator[str]:
         return
     expected = difference.expected if difference.expected_read is None else difference.expected_read
     actual = difference.actual if difference.actual_read is None else difference.actual_read
-    wanted, found = _message(expected), _message(actual)
+    within = place.partition("].message.")[2]
+    wanted, found = (None, None) if within else (_message(expected), _message(actual))
     if wanted is not None and found is not None and wanted.get("type") != found.get("type"):
         yield f"{found['type']} was sent where {wanted.get('type')} was expected"
         return
@@ -364,7 +365,7 @@ def _of_contents(result: Result) -> Iterator[str]:
     elif wanted is not None and found is not None:
         yield from _value_differences(kind, wanted, found)
     else:
-        yield from _value_differences(f"{kind}.{place.partition('].message.')[2]}", expected, actual)
+        yield from _value_differences(f"{kind}.{within}", expected, actual)
 
 
 def _type_at(result: Result, where: str) -> str:
@@ -438,7 +439,7 @@ def _of_accepted(result: Result) -> Iterator[str]:
 
 def _general_reason(reason: str) -> str:
     """The codec's reason without the values of this message."""
-    reason = reason.removeprefix("no message: ").partition(" (at byte ")[0].partition(", not ")[0]
+    reason = _CLASS.sub("", reason.removeprefix("no message: ")).partition(", not ")[0]
     return " ".join(map(_general_word, reason.rpartition(": ")[2].split(" ")))
 
 
@@ -555,6 +556,7 @@ def _kind(value: Any) -> str:
 
 
 _MOST_DIGITS: Final = 20  #: digits of an integer of 64 bits; longer texts are ids
+_CLASS: Final = re.compile(r" \((at byte \d+: )?\w+\)$")
 _CALL: Final = re.compile(r"(\w+)\(")
 _STEP: Final = re.compile(r"^(?:steps|setup)\[\d+\]\.|^after the last step\.")
 

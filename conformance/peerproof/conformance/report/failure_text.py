@@ -18,6 +18,7 @@ from peerproof.conformance.runner.result import BROKEN, Result
 from peerproof.conformance.runner.trial import FAILURES, Arrow, TrialEvent
 from peerproof.conformance.suite.strict_yaml import VectorError
 from peerproof.conformance.vectors.matching import Difference
+from peerproof.conformance.vectors.model_table import LAYER, NODE
 from peerproof.conformance.vectors.plain_data import describe_bytes
 from peerproof.spec.protocols import PROTOCOLS
 
@@ -49,7 +50,7 @@ def explain(result: Result, title: str, arguments: Mapping[str, Any]) -> str:
     lines += [f"  {line}" for line in _clauses(result)]
     if result.decisions:
         lines.append(f"  only {demanding(result.decisions)} it, not the document")
-    lines += [*_diagram_lines(result), *_first_difference(result), *_process(result)]
+    lines += [*_diagram_lines(result), *_step_of_model(result), *_first_difference(result), *_process(result)]
     lines += [f"  {f'{name}:':8} {command}" for name, command in to_paste(result, arguments)]
     return "\n".join(lines) + "\n"
 
@@ -122,6 +123,24 @@ def _diagram_lines(result: Result) -> list[str]:
     left_out = len(result.story) - MOST_TOLD
     before = [f"    … {left_out} lines before (peerproof vectors replay shows them)"] if left_out > 0 else []
     return ["", *before, *(f"    {line}" for line in lines)]
+
+
+def _step_of_model(result: Result) -> list[str]:
+    """The step in words that a vector made from a model fails: its title names the whole path."""
+    part = result.story[result.judged] if result.judged < len(result.story) else None
+    has_branches = any(isinstance(one, TrialEvent) and one.what.startswith("either ") for one in result.expected)
+    if f"/{LAYER}/" not in result.vector or result.failure != "messages" or part is None or has_branches:
+        return []
+    at = f"at {part.at} ms"
+    if isinstance(part, Arrow) and part.source != NODE:
+        message = _message(result.vector.partition("/")[0], part.bytes or "", render_whole)
+        when = f"after {part.source} sent {message} {at}"
+    elif isinstance(part, TrialEvent) and not part.what.startswith("event "):
+        when = f"after {part.what} {at}"
+    else:
+        when = f"when its timer runs {at}"
+    sent = [f"{one.label} to {one.target}" for one in result.expected if isinstance(one, Arrow)]
+    return ["", f"  {when}, the node must send {truncate_text(' and '.join(sent) or 'nothing')}"]
 
 
 def _first_difference(result: Result) -> list[str]:

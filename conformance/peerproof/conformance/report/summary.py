@@ -95,7 +95,7 @@ def _differing(results: Sequence[Result], option: str) -> Iterator[str]:
 
 
 def _difference_text(result: Result, *, is_broken: bool) -> str:
-    """What happened, if the implementation broke; the decisions that demand otherwise; and how it reads them, if known."""
+    """What happened, if the implementation broke; the decisions behind it; and the readings that do the same, if known."""
     reason = [_LISTED_AT.sub("", result.reason)] if result.reason else []
     if not is_broken:
         return "; ".join([f"only {demanding(result.decisions)} it, not the document", *reason])

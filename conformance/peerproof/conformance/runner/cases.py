@@ -11,6 +11,7 @@ from peerproof.conformance.runner.eligibility import CONNECTED
 from peerproof.conformance.runner.trial import Case, Dialogue, Over, Trial
 from peerproof.conformance.vectors.selection import find_vector, select_vectors
 from peerproof.conformance.vectors.suite import Suite, Vector
+from peerproof.spec.forms.form import Record
 
 #: part -> the dialogue that checks it
 DIALOGUES: Final[Mapping[str, Callable[[Trial], Dialogue]]] = {
@@ -72,6 +73,27 @@ def least_configuration(suite: Suite, protocol: str) -> dict[str, Any]:
         for node in vector.body.get("nodes", {}).values()
     )
     return next(({name: config[name] for name in needed} for config in configured if set(needed) <= set(config)), {})
+
+
+def whole_configuration(suite: Suite, protocol: str) -> dict[str, Any]:
+    """Returns a configuration with the defaults of all members, and, where these are empty, values from the suite's vectors."""
+    form = specification(protocol).CONFIG
+    least = least_configuration(suite, protocol)
+    nodes = (node for vector in suite.vectors if vector.protocol == protocol for node in vector.body.get("nodes", {}).values())
+    similar = [config for node in nodes if (config := node.get("config", {})).items() >= least.items()]
+    whole = form.plain(form.value(least))
+    for name in [name for name, value in whole.items() if value in (None, "", [])]:
+        values = (config[name] for config in similar if name in config)
+        whole[name] = next((value for value in values if _is_legal(form, {**whole, name: value})), whole[name])
+    return {name: value for name, value in whole.items() if value is not None}
+
+
+def _is_legal(form: Record, config: Mapping[str, Any]) -> bool:
+    try:
+        form.value(dict(config))
+    except ValueError:  # includes MalformedMessage
+        return False
+    return True
 
 
 def legal_messages(suite: Suite, protocol: str) -> tuple[str, ...]:

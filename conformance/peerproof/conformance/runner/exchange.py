@@ -188,6 +188,7 @@ class Script:
         """Applies an event to a connection that a peer has opened to a node."""
         stage, actor = self.stage, self.stage.actors[stream["node"]]
         about = {name: value for name, value in stream.items() if name != "node"}
+        self.trial.is_challenged = self.trial.is_challenged or "bytes" in about
         self.trial.story.append(TrialEvent(stage.now, actor.name, on_connection(stream)))
         yield from stage.stream(actor, about)
 
@@ -210,6 +211,7 @@ class Script:
         actor, args = self.stage.actors[call["node"]], call.get("args", {})
         shown = ", ".join(f"{name}={plain_text(value)}" for name, value in args.items())
         self.trial.story.append(TrialEvent(self.stage.now, actor.name, f"{call['op']}({shown})"))
+        self.trial.is_challenged = self.trial.is_challenged or bool(announced)
         reply = yield from self.stage.act(actor, "call", name=call["op"], args=args)
         refused = reply.get("refused", {}).get("class")
         if refused:

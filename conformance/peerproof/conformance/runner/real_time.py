@@ -30,6 +30,7 @@ from peerproof.conformance.runner.peers import Datagrams, Endpoint, Streams
 from peerproof.conformance.runner.trial import Arrow, Asking, Dialogue, Failure, Flood, TimingFailure, Trial, TrialEvent
 from peerproof.conformance.runner.virtual_host import Actor, Message, Stage
 from peerproof.conformance.vectors.matching import Bound, Difference
+from peerproof.conformance.vectors.plain_data import adapter_config
 from peerproof.spec.connections import parse_endpoint
 from peerproof.spec.forms.form import Plain
 
@@ -111,7 +112,7 @@ class SocketStage(Stage):
         """Starts the node; returns its real address."""
         node, trial = self.node, self.trial
         about = {"case": trial.case.id, "node": node.name, "protocol": trial.vector.protocol, "via": [self.transport]}
-        config = self._places.outward(dict(node.config))
+        config = self._places.outward(adapter_config(trial.vector.protocol, node.config))
         (reply,) = yield [{"op": "serve", **about, "bind": bind, "config": config, "seed": trial.seed}]
         node.handle = reply["handle"]
         trial.handles.append(node.handle)
@@ -146,6 +147,7 @@ class SocketStage(Stage):
 
     def deliver(self, actor: Actor, sender: Plain, digits: str) -> Asking:
         """Sends a message, and waits until it is acknowledged, since the next one may take another, faster way."""
+        self.trial.is_challenged = True
         self.trial.story.append(Arrow(self.elapsed, self.name_of(sender), actor.name, digits))
         try:
             data = self._places.outward_bytes(digits)

@@ -45,6 +45,8 @@ FAILURES: Final[Mapping[str, str]] = {
     "unserving": "after malformed messages the node no longer serves as before",
 }
 
+_NO_ANSWER: Final = ("crashed", "hung", "error")
+
 _EVENT: Final = re.compile(r"\[\d+\]$")
 
 _DIGITS: Final = 400  #: the most hexadecimal digits of connection data that are shown
@@ -189,12 +191,18 @@ class Trial:
     #: Returns the known differences that a failure shows, if it shows no other; the case then continues.
     assume: Callable[[Trial, Failure], Sequence[str]] | None = None
     past: list[str] = field(default_factory=list)  #: the known differences after which it has continued
+    #: The implementation was given bytes of a peer, or a call that it must refuse: readings of the document may end there.
+    is_challenged: bool = False
 
     def goes_past(self, miss: Failure) -> bool:
         """Whether the case continues after this failure as a known difference; records that difference."""
         known = self.assume(self, miss) if self.assume else ()
         self.past += [difference for difference in known if difference not in self.past]
         return bool(known)
+
+    def owes_answer(self, failure: str) -> bool:
+        """Whether no reading of the document explains this failure: no answer, though all that was asked is legal."""
+        return failure in _NO_ANSWER and not (self.is_challenged or self.case.codec)
 
     @property
     def checked_at(self) -> str:
@@ -203,6 +211,8 @@ class Trial:
 
     def find_claimed(self, miss: Failure) -> list[str]:
         """The readings that the implementation declares in its hello and that explain this failure."""
+        if self.owes_answer(miss.failure):
+            return []
         claims = self.hello.readings
         for key, others in self.vector.rests_on.get(self.checked_at, {}).items():
             for came in (miss.fingerprint, *open_keys(miss.failure), THE_END):

@@ -16,7 +16,7 @@ from peerproof.conformance.adapter.messages import Reply, Request
 from peerproof.conformance.clauses.catalogue import specification
 from peerproof.conformance.runner.trial import Arrow, Asking, Failure, Flood, Trial, TrialEvent, on_connection
 from peerproof.conformance.vectors.matching import Difference
-from peerproof.conformance.vectors.plain_data import describe_bytes, expand_numbered
+from peerproof.conformance.vectors.plain_data import adapter_config, describe_bytes, expand_numbered
 from peerproof.spec.core import EVERYBODY
 from peerproof.spec.forms.form import Plain
 
@@ -91,7 +91,7 @@ class Stage:
         trial = self.trial
         for actor in self.actors.values():
             about = {"case": trial.case.id, "node": actor.name, "protocol": trial.vector.protocol, "addr": actor.addr}
-            how = {"now_ms": 0, "config": dict(actor.config), "seed": trial.seed}
+            how = {"now_ms": 0, "config": adapter_config(trial.vector.protocol, actor.config), "seed": trial.seed}
             reply = yield from self._ask(actor, {"op": "open", **about, **how, **_loading(actor)})
             actor.handle = reply["handle"]
             trial.handles.append(actor.handle)
@@ -107,11 +107,13 @@ class Stage:
 
     def deliver(self, actor: Actor, sender: Plain, digits: str) -> Asking:
         """Delivers a message to a node."""
+        self.trial.is_challenged = True
         self.trial.story.append(Arrow(self.now, self.name_of(sender), actor.name, digits))
         yield from self.act(actor, "recv", via=self.transport, **{"from": sender}, bytes=digits)
 
     def deliver_all(self, actor: Actor, sender: Plain, datagrams: Sequence[str]) -> Asking:
         """Delivers messages one after the other at the same instant; returns the messages sent after each."""
+        self.trial.is_challenged = self.trial.is_challenged or bool(datagrams)
         request = {"op": "recv", "handle": actor.handle, "now_ms": self.now, "via": self.transport, "from": sender}
         replies = yield [{**request, "bytes": digits} for digits in datagrams]
         answers: list[list[Message]] = []
@@ -169,7 +171,8 @@ class Stage:
         """Restarts a node; it keeps only what the configuration of this start says."""
         self.trial.story.append(TrialEvent(self.now, actor.name, " ".join(["restart", *_members(config or {})])))
         actor.up = True
-        yield from self.act(actor, "restart", **({"config": dict(config)} if config else {}))
+        changes = {"config": adapter_config(self.trial.vector.protocol, config)} if config else {}
+        yield from self.act(actor, "restart", **changes)
 
     def advance(self, until: int, explicitly: Iterable[str] = ()) -> Asking:
         """Advances time and runs all that is due by then; nodes that are named explicitly are advanced in any case."""

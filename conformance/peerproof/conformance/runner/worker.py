@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final, TypeAlias
@@ -41,7 +41,7 @@ from peerproof.conformance.runner.trial import (
     Verdict,
 )
 from peerproof.conformance.suite.bounds import USUAL, Bounds
-from peerproof.conformance.vectors.basis import OR, decisions_at
+from peerproof.conformance.vectors.basis import Resting, decisions_at
 from peerproof.conformance.vectors.matching import Difference
 from peerproof.spec.forms.form import Record
 
@@ -371,11 +371,12 @@ def result_of(trial: Trial, outcome: Verdict | Failure | Unsupported, millisecon
         return _result(trial, "undetermined", milliseconds, reason=outcome.because)
     failure = outcome.failure
     status, reason = failure if failure in BROKEN else "failed", None
-    decisions = {} if failure in ADAPTERS_OWN else _decisions(trial, outcome)
-    if status == "failed" and trial.vector.level != "must":
+    owes = trial.owes_answer(failure)
+    resting = Resting() if owes or failure in ADAPTERS_OWN else _decisions(trial, outcome)
+    if status == "failed" and trial.vector.level != "must" and not owes:
         status, reason = "tolerated", f"the vector says {trial.vector.level}"
-    elif decisions:
-        status, reason = "differs", _name_readings(decisions)
+    elif resting.decisions:
+        status, reason = "differs", resting.text()
     if isinstance(outcome, Flood):
         reason = outcome.because
     if isinstance(outcome, TimingFailure):
@@ -383,17 +384,11 @@ def result_of(trial: Trial, outcome: Verdict | Failure | Unsupported, millisecon
     if trial.past:
         reason = "; ".join([*filter(None, [reason]), f"after assumed differences: {', '.join(trial.past)}"])
     about = {"failure": failure, "reason": reason, "difference": outcome.difference, "expected": _expectation(trial)}
-    return _result(trial, status, milliseconds, decisions=tuple(decisions), **_evidence(trial), **about)
+    return _result(trial, status, milliseconds, decisions=resting.decisions, **_evidence(trial), **about)
 
 
-def _name_readings(decisions: Mapping[str, str | None]) -> str | None:
-    """Names the other readings that the implementation takes, if they are known."""
-    named = ((decision, reading.split(OR)) for decision, reading in decisions.items() if reading)
-    return "; ".join(f"it reads {decision} as {' or '.join(map(repr, readings))}" for decision, readings in named) or None
-
-
-def _decisions(trial: Trial, miss: Failure | None) -> dict[str, str | None]:
-    """The decisions behind the failed expectation, each with the reading taken; None for miss: the implementation ended."""
+def _decisions(trial: Trial, miss: Failure | None) -> Resting:
+    """The decisions behind the failed expectation; None for miss: the implementation ended."""
     vector, place = trial.vector, trial.checked_at
     steps = [(f"steps[{index}]", step) for index, step in enumerate(vector.body.get("steps", ()))]
     later = steps[next((at for at, (name, _) in enumerate(steps) if name == place), len(steps)) :]
@@ -406,12 +401,13 @@ def _decisions(trial: Trial, miss: Failure | None) -> dict[str, str | None]:
 
 def error_result(trial: Trial, trouble: AdapterError, milliseconds: float) -> Result:
     """Returns the result of a trial in which the implementation gave no answer."""
-    decisions = {} if trouble.kind in ADAPTERS_OWN else _decisions(trial, None)
+    is_violation = trouble.kind in ADAPTERS_OWN or trial.owes_answer(trouble.kind)
+    decisions = () if is_violation else _decisions(trial, None).decisions
     return _result(
         trial,
         "differs" if decisions else "failed" if trouble.kind == "garbled" else trouble.kind,
         milliseconds,
-        decisions=tuple(decisions),
+        decisions=decisions,
         failure=trouble.kind,
         reason=f"the implementation {trouble.detail}",
         errors=trouble.errors.decode("utf-8", "backslashreplace"),

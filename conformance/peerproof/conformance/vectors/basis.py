@@ -9,10 +9,10 @@ the decision's other readings. It is measured (`peerproof.conformance.authoring.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from peerproof.conformance.clauses.catalogue import in_order
 from peerproof.spec.properties import is_decision
@@ -107,37 +107,64 @@ def basis_text(basis: Basis) -> str:
     return "\n".join(lines) + "\n"
 
 
+class Resting(NamedTuple):
+    """The decisions on which an unmet expectation rests, and what is known of the readings that give the outcome."""
+
+    decisions: tuple[str, ...] = ()
+    #: Each gives the outcome by itself: readings of several decisions are taken together. More than one: it is unknown which.
+    explanations: tuple[Mapping[str, str], ...] = ()
+
+    def text(self) -> str | None:
+        """
+        The readings that give the same outcome; None if none is known.
+
+        >>> Resting((), ({"SA-23": "down|decimal"}, {"SA-12": "one", "SA-15": "any"})).text()
+        "as if it read SA-23 as 'down' or 'decimal'; or SA-12 as 'one' and SA-15 as 'any'"
+        """
+        ways = (
+            " and ".join(f"{one} as {' or '.join(map(repr, names.split(OR)))}" for one, names in together.items())
+            for together in self.explanations
+        )
+        return f"as if it read {'; or '.join(ways)}" if self.explanations else None
+
+
 def decisions_at(
     clauses: Sequence[str], places: Places, at: Sequence[str], came: str | None = None, *, failure: str = "", alone: bool = True
-) -> dict[str, str | None]:
+) -> Resting:
     """
     The decisions on which an expectation rests that was not met; empty if the document's words require it.
 
     `clauses` are those of the vector, `places` the basis of its expectations; the first entry of `at` that has a basis
     counts. `failure` is the class of the failure, `came` the fingerprint of the outcome, None if the implementation ended. If
-    a reading of a decision, or of several decisions together, gives this outcome, these decisions are returned with the names
-    of the readings. Otherwise, if all their readings are known, the result is empty, unless the outcome depends on random
+    a reading of a decision, or of several decisions together, gives this outcome, these decisions are returned with these
+    explanations. Otherwise, if all their readings are known, the result is empty, unless the outcome depends on random
     choices (not `alone`). A vector that cites only decisions rests on them.
 
     >>> places = {"steps[2]": {"BA-12": {"a1": "descending"}}}
     >>> decisions_at(["B-28", "BA-12"], places, ["steps[1]", "steps[2]"], "a1")
-    {'BA-12': 'descending'}
+    Resting(decisions=('BA-12',), explanations=({'BA-12': 'descending'},))
     >>> decisions_at(["B-28", "BA-12"], places, ["steps[2]"], "b2")
-    {}
-    >>> decisions_at(["B-28"], {"steps[2]": {"BA-12 BA-32": {"c3": "descending empty-responses"}}}, ["steps[2]"], "c3")
-    {'BA-12': 'descending', 'BA-32': 'empty-responses'}
+    Resting(decisions=(), explanations=())
+    >>> decisions_at(["B-28"], {"steps[2]": {"BA-12 BA-32": {"c3": "descending empty-responses"}}}, ["steps[2]"], "c3").decisions
+    ('BA-12', 'BA-32')
     >>> decisions_at(["BA-20"], {}, ["survives"])
-    {'BA-20': None}
+    Resting(decisions=('BA-20',), explanations=())
     """
-    only = {} if any(not is_decision(clause) for clause in clauses) else dict.fromkeys(clauses)
+    only = Resting(() if any(not is_decision(clause) for clause in clauses) else tuple(clauses))
     found = next((places[place] for place in at if place in places), {})
-    named: dict[str, str | None] = {}
-    for key, others in found.items():
-        if (names := others.get(THE_END if came is None else came)) is not None:
-            named |= zip(key.split(), names.split(), strict=True)
-    if named or came is None:
-        return named or only
+    outcome = THE_END if came is None else came
+    named = {key: others[outcome] for key, others in found.items() if outcome in others}
+    if named:
+        ways = (dict(zip(key.split(), names.split(), strict=True)) for key, names in named.items())
+        return Resting(_distinct(named), tuple(ways))
+    if came is None:
+        return only
     found = {key: others for key, others in found.items() if others.keys() != {ANOTHER_FORM}}
     if alone and not any(key in others for others in found.values() for key in (THE_END, *open_keys(failure))):
         return only
-    return dict.fromkeys(decision for key in found for decision in key.split()) or only
+    return Resting(_distinct(found)) if found else only
+
+
+def _distinct(keys: Iterable[str]) -> tuple[str, ...]:
+    """The decisions in keys of a basis, each once."""
+    return tuple(dict.fromkeys(decision for key in keys for decision in key.split()))

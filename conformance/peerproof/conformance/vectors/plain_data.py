@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from peerproof.conformance.clauses.catalogue import specification
 from peerproof.spec.core import Asked, Expired, Pick, Received, Sent, Specification, Step
 from peerproof.spec.errors import MalformedMessage
-from peerproof.spec.forms.form import Plain
+from peerproof.spec.forms.form import U64, Plain
 from peerproof.spec.protocols import PROTOCOLS
 
 WORD: Final = "numbered"
@@ -31,7 +31,7 @@ def describe_bytes(protocol: str, digits: str) -> Any:
     Raises KeyError for an unknown protocol, ValueError for invalid digits.
 
     >>> describe_bytes("swim", "00")
-    'no message: a message is a vector of vectors, and has a header (at byte 0: bad_type)'
+    'no message: a message is a vector of vectors, and has a header (bad_type)'
     """
     message = specification(protocol).MESSAGE
     try:
@@ -168,6 +168,18 @@ def open_picks(
 def pick_first(why: str, among: Collection[Any], some: int = 1) -> tuple[Any, ...]:  # noqa: ARG001  # it does not matter
     """Picks the first options, where the choice does not matter."""
     return tuple(sorted(among)[:some])
+
+
+def adapter_config(protocol: str, config: Mapping[str, Any]) -> dict[str, Any]:
+    """
+    A configuration as adapters receive it: integers of 64 bits, which vectors may write as numbers, are decimal strings.
+
+    >>> adapter_config("swim", {"restart_counter": 7, "interval": 300})
+    {'restart_counter': '7', 'interval': 300}
+    """
+    forms = specification(protocol).CONFIG.forms
+    large = {name: form for name, form in forms.items() if isinstance(form, U64)}
+    return {name: large[name].plain(large[name].value(value)) if name in large else value for name, value in config.items()}
 
 
 def plain_config(spec: Specification, config: Any) -> dict[str, Any]:

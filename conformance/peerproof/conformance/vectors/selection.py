@@ -19,6 +19,7 @@ from typing import Final
 from peerproof.conformance.suite.locations import path_text
 from peerproof.conformance.vectors.model_table import LAYER
 from peerproof.conformance.vectors.suite import Suite, Vector
+from peerproof.spec.properties import is_decision
 
 _CLAUSE: Final = re.compile(r"[A-Z]{1,3}-[0-9]+", re.IGNORECASE)
 
@@ -187,6 +188,31 @@ def find_vector(suite: Suite, name: str) -> Vector:
     close = list(dict.fromkeys(by_name[end] for end in get_close_matches(name, by_name)))
     tip = f"did you mean {' or '.join(close)}?" if close else "peerproof vectors list shows them"
     raise VectorNotFound(f"unknown vector {name!r}", tip)
+
+
+def decision_shares(vectors: Iterable[Vector]) -> list[list[str]]:
+    """
+    Returns rows of a table: for each protocol and layer, the share of the vectors whose clauses are all decisions.
+
+    Those can only differ, and never fail a run that is not strict.
+
+    >>> from peerproof.conformance.vectors.suite import load
+    >>> decision_shares(select_vectors(load(), "layer:codec", "wendy"))
+    [['', 'codec'], ['wendy', '100 %']]
+    """
+    counts: dict[str, dict[str, list[bool]]] = {}
+    for vector in vectors:
+        only = all(map(is_decision, vector.clauses))
+        counts.setdefault(vector.protocol, {}).setdefault(vector.layer, []).append(only)
+    layers = list(dict.fromkeys(layer for found in counts.values() for layer in found))
+    rows = [
+        [
+            protocol,
+            *(f"{sum(found[layer]) / len(found[layer]):.0%}".replace("%", " %") if layer in found else "" for layer in layers),
+        ]
+        for protocol, found in counts.items()
+    ]
+    return [["", *layers], *rows]
 
 
 def vector_row(suite: Suite, vector: Vector) -> dict[str, object]:

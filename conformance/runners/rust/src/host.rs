@@ -178,6 +178,7 @@ impl Host {
         from: &Value,
         digits: &str,
     ) -> Checked<()> {
+        trial.progress().is_challenged = true;
         self.note_message(trial, index, "<-", from, digits);
         let datagram = unhex(digits).unwrap_or_default();
         self.act(trial, index, Asked::op("recv"), |node, now| {

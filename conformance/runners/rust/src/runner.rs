@@ -308,12 +308,19 @@ impl Runner {
             Err(Ending::Skipped(reason)) => verdict(Status::Skipped, Some(reason)),
             Err(Ending::Undetermined(reason)) => verdict(Status::Undetermined, Some(reason)),
             Err(Ending::Failed(failure)) => {
-                let Progress { place, input, .. } = progress
+                let progress = progress
                     .lock()
                     .expect("no panic while it is locked")
                     .clone();
-                let decisions = decisions((&self.bundle, vector, case), offer, &place, &failure);
-                let verdict = verdict(Status::Failed, None).with_failure(*failure, decisions);
+                let owes = progress.owes_answer(&failure);
+                let at = (&*self.bundle, vector, case);
+                let decisions = if owes {
+                    Vec::new()
+                } else {
+                    decisions(at, offer, &progress.place, &failure)
+                };
+                let verdict = verdict(Status::Failed, None).with_failure(*failure, decisions, owes);
+                let input = progress.input;
                 Verdict {
                     input: Some(input).filter(|input| !input.is_empty()),
                     happened: done.happened,

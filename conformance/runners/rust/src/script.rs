@@ -99,6 +99,7 @@ impl<'t, 'a> Script<'t, 'a> {
                     index,
                     format!("connection {}", json_text(&step["stream"])),
                 );
+                trial.progress().is_challenged |= !step["stream"]["bytes"].is_null();
                 host.act(trial, index, Asked::op("stream"), |node, now| {
                     node.stream(now, &step["stream"])
                 })?;
@@ -185,6 +186,7 @@ impl<'t, 'a> Script<'t, 'a> {
             name,
             config: None,
         };
+        self.trial.progress().is_challenged |= !step["refused"].is_null();
         let refused = self.host.act(self.trial, index, asked, |node, now| {
             node.call(now, name, args)
         })?;

@@ -92,7 +92,13 @@ impl Verdict {
         }
     }
 
-    pub(crate) fn with_failure(mut self, failure: Failure, decisions: Vec<String>) -> Verdict {
+    /// `owes`: no answer to a legal request, which no level tolerates.
+    pub(crate) fn with_failure(
+        mut self,
+        failure: Failure,
+        decisions: Vec<String>,
+        owes: bool,
+    ) -> Verdict {
         let broken = match failure.class {
             "crashed" => Some(Status::Crashed),
             "hung" => Some(Status::Hung),
@@ -100,7 +106,7 @@ impl Verdict {
             _ => None,
         };
         self.status = match broken {
-            None if self.level != "must" => {
+            None if self.level != "must" && !owes => {
                 self.reason = Some(format!("the vector says {}", self.level));
                 Status::Tolerated
             }

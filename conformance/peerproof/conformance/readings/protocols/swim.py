@@ -291,7 +291,14 @@ def _enqueue_in_place(state: State, said: ClusterEventVector) -> State:
 
 
 def _events(
-    state: State, receiver: Uuid, said: list[Vector], room: Any, *, skips: bool, counts_itself: bool
+    state: State,
+    receiver: Uuid,
+    said: list[Vector],
+    room: Any,
+    *,
+    skips: bool = False,
+    counts_itself: bool = False,
+    repeats: Callable[[Uuid], bool] = lambda _: False,
 ) -> tuple[State, list[Vector]]:
     enough = fanout(active_size(state))
     spoken_of = {vector.node for vector in said if isinstance(vector, Normal)}
@@ -299,7 +306,8 @@ def _events(
     kept: list[Queued] = []
     is_full = False
     for entry in state.queue:
-        node, has_it = entry.event.node, receiver in entry.recipients
+        node = entry.event.node
+        has_it = receiver in entry.recipients and not repeats(node)
         fits = has_it or ((not is_full or skips) and (node in spoken_of or room.takes(entry.event)))
         is_full = is_full or not fits
         if has_it or not fits:
@@ -315,7 +323,19 @@ def _events(
 @READINGS.register("SA-25", "counts-its-node", "gossip._events")
 def _events_counted(state: State, receiver: Uuid, said: list[Vector], room: Any) -> tuple[State, list[Vector]]:
     """The node that an event is about counts among those that it was sent to."""
-    return _events(state, receiver, said, room, skips=False, counts_itself=True)
+    return _events(state, receiver, said, room, counts_itself=True)
+
+
+@READINGS.register("SA-25", "again-to-its-node", "gossip._events")
+def _events_repeated_to_their_nodes(state: State, receiver: Uuid, said: list[Vector], room: Any) -> tuple[State, list[Vector]]:
+    """Each datagram to the node that an event is about carries it, as long as the event is queued."""
+    return _events(state, receiver, said, room, repeats=lambda node: node == receiver)
+
+
+@READINGS.register("SA-25", "again", "gossip._events")
+def _events_repeated(state: State, receiver: Uuid, said: list[Vector], room: Any) -> tuple[State, list[Vector]]:
+    """A datagram carries an event also to a node that has got it, as long as it is queued."""
+    return _events(state, receiver, said, room, repeats=lambda _: True)
 
 
 @READINGS.register("SA-26", "as-formed", "rounds.still_live")
@@ -378,7 +398,7 @@ READINGS.add("SA-32", "no-limit", "A datagram is as large as what it has to say.
 @READINGS.register("SA-32", "smaller-ones-fit", "gossip._events")
 def _events_skipped(state: State, receiver: Uuid, said: list[Vector], room: Any) -> tuple[State, list[Vector]]:
     """An event that does not fit is skipped, and later ones that fit are sent."""
-    return _events(state, receiver, said, room, skips=True, counts_itself=False)
+    return _events(state, receiver, said, room, skips=True)
 
 
 @READINGS.register("SA-35", "of-any-node", "transitions.on_set_payload")

@@ -95,6 +95,7 @@ class Host {
     }
 
     void deliver(Actor actor, Object from, String digits) {
+        trial.isChallenged = true;
         noteMessage(actor, "<-", from, digits);
         act(actor, "recv", "exchange", at -> actor.node.receive(at, from, HexFormat.of().parseHex(digits)));
     }
@@ -114,6 +115,7 @@ class Host {
     }
 
     void stream(Actor actor, Map<String, Object> event) {
+        trial.isChallenged |= event.containsKey("bytes");
         note(actor, "connection " + Json.text(event));
         act(actor, "stream", "stream", at -> actor.node.stream(at, event));
     }

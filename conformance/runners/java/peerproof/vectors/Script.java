@@ -102,6 +102,7 @@ final class Script {
     }
 
     private void call(Step step, Host.Actor actor, String where) {
+        trial.isChallenged |= step.refused() != null;
         Reaction.Reason refused = host.call(actor, step.name(), step.args()).refused();
         boolean isAnnounced = step.refused() != null;
         boolean isClass = !(step.refused() instanceof String) || refused == null || refused.kind().equals(step.refused());

@@ -27,6 +27,8 @@ final class Trial {
     volatile String place = ""; // the step that is being checked
     volatile String input; // of the codec: the op, and what it is asked about; null in a case without it
     volatile String op = ""; // the request that is being answered
+    /** It was given bytes of a peer, or a call that it must refuse: readings of the document may end there. */
+    volatile boolean isChallenged;
     volatile List<TraceEvent> happened = new ArrayList<>();
     private final Case running;
     final List<String> readings = new ArrayList<>(); // those that the implementation declares, and that explain failures
@@ -101,10 +103,11 @@ final class Trial {
     // ---- verdicts
 
     Result judge(Failure unmet) {
-        List<String> decisions = unmet.kind.equals("error") ? List.of() : decisions(unmet); // an error is the adapter's own
+        boolean owes = owesAnswer(unmet);
+        List<String> decisions = owes || unmet.kind.equals("error") ? List.of() : decisions(unmet); // an error is the adapter's own
         String status = "failed";
         String reason = null;
-        if (!unmet.isBroken() && !vector.level().equals("must")) {
+        if (!unmet.isBroken() && !owes && !vector.level().equals("must")) {
             status = "tolerated";
             reason = "the vector says " + vector.level();
         } else if (!decisions.isEmpty()) {
@@ -114,6 +117,12 @@ final class Trial {
         }
         List<TraceEvent> events = List.copyOf(happened);
         return new Result(running, status, unmet.kind, decisions, unmet.difference, reason, List.of(), input, events, unmet.getCause());
+    }
+
+    /** Whether no reading of the document explains this failure: no answer, though all that was asked is legal. */
+    private boolean owesAnswer(Failure unmet) {
+        boolean isAnswered = !Set.of("crashed", "hung", "error").contains(unmet.kind);
+        return !isAnswered && !isChallenged && !Set.of("decode", "encode").contains(op);
     }
 
     /** The decisions on which the unmet expectation rests; none if the document's words require it. */
@@ -147,6 +156,9 @@ final class Trial {
 
     /** The readings that the implementation declares and that explain a failure. */
     List<String> declared(Failure unmet) {
+        if (owesAnswer(unmet)) {
+            return List.of();
+        }
         List<String> outcomes = new ArrayList<>(List.of(fingerprint(unmet), "*", "!"));
         if (unmet.kind.equals("events")) {
             outcomes.add("*events");
