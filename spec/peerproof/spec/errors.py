@@ -17,11 +17,15 @@ class MalformedMessage(ValueError):
     """These bytes, or this plain data, are no message of the protocol; the peer is at fault."""
 
     def __init__(self, reason: str, offset: int, detail: str) -> None:
-        super().__init__(f"{detail} ({f'at byte {offset}: ' if offset else ''}{reason})")
+        super().__init__(reason, offset, detail)
         assert reason in REASONS, reason
         self.reason = reason  #: one of `REASONS`
         self.offset = offset  #: position of the error, in bytes from the start; 0 also if it is unknown
         self.detail = detail  #: a sentence for people
+
+    def __str__(self) -> str:
+        place = f"at byte {self.offset}: " if self.offset else ""
+        return f"{self.detail} ({place}{self.reason})"
 
 
 class NotEnabled(ValueError):
