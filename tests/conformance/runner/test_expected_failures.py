@@ -152,6 +152,19 @@ def test_an_update_drops_the_cases_that_pass_and_keeps_all_else(
     assert bool(dropped) is (entry not in left)
 
 
+def test_an_update_lists_no_case_twice(tmp_path: Path) -> None:
+    """An entry for several cases is divided into those that no other line names."""
+    entries = f"{CASES[1]}  value  -  -  mine\n*  value  -  -  all\n*  crashed  -  -  ends"
+    listed(tmp_path, entries)
+
+    text, _ = drop_passing(tmp_path / "known.txt", [replace(result("stale"), id=CASES[0])], CASES)
+    (tmp_path / "known.txt").write_text(text)
+
+    kept = [(entry.pattern, entry.failure) for entry in load_expected_failures(tmp_path / "known.txt").entries]
+    rest = CASES[1:]
+    assert sorted(kept) == sorted([*((case, "value") for case in rest), *((case, "crashed") for case in rest)])
+
+
 @pytest.mark.slow
 def test_a_list_that_is_written_is_met_and_one_that_is_updated_is_met_again(
     numbered: Path, tmp_path: Path, capfd: Capture

@@ -128,9 +128,10 @@ def drop_passing(path: Path, results: Sequence[Result], case_ids: Iterable[str])
     Returns the text of a list without the cases that passed, and the ids of these cases; `case_ids` are all ids of the suite.
 
     Comments stay, and so do entries of cases that fail or did not run. An entry for several cases of which some passed is
-    replaced by an entry for each of the others. Raises ListError.
+    replaced by an entry for each of the others that the list does not name by itself. Raises ListError.
     """
     listed = load_expected_failures(path)
+    named = {(entry.pattern, entry.failure) for entry in listed.entries}
     lines = path.read_text(encoding="utf-8").splitlines()
     passed = {result.id for result in results if _passes(result)}
     ids = dict.fromkeys((*(result.id for result in results), *(case for case in case_ids if "@" not in case)))
@@ -139,7 +140,9 @@ def drop_passing(path: Path, results: Sequence[Result], case_ids: Iterable[str])
     for entry in listed.entries:
         if passing := [case for case in ids if case in passed and entry.fits(case)]:
             dropped |= dict.fromkeys(passing)
-            others = [case for case in ids if case not in passed and entry.fits(case)]
+            fitting = (case for case in ids if case not in passed and entry.fits(case))
+            others = [case for case in fitting if entry.pattern == case or (case, entry.failure) not in named]
+            named |= {(case, entry.failure) for case in others}
             kept[entry.line] = [lines[entry.line - 1].replace(entry.pattern, case, 1) for case in others]
     text = [line for number, old in enumerate(lines, start=1) for line in kept.get(number, [old])]
     return "".join(f"{line}\n" for line in text), list(dropped)
