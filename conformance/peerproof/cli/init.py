@@ -49,7 +49,7 @@ def configure(parser: ArgumentParser) -> None:
     add = parser.add_argument
     options.add_protocol(parser, "protocol of the implementation, or several with commas", default="scuttlebutt")
     add("folder", metavar="DIR", nargs="?", type=Path, default=Path(), help="folder to write to (default: this one)")
-    add("--lang", choices=tuple(LANGUAGES), required=True, help="language of the implementation")
+    add("--lang", choices=tuple(LANGUAGES), help="language of the implementation; it must be named")
     add("--name", metavar="NAME", help="name of the implementation (default: that of the repository or folder)")
     add("--force", action="store_true", help="overwrite existing files")
 
@@ -59,6 +59,8 @@ def run(args: Namespace) -> int:
     from peerproof.conformance.authoring.skeletons import AlreadyThere, render_skeleton, write_files
     from peerproof.conformance.suite.output import CannotWrite
 
+    if args.lang is None:
+        raise Refusal("--lang is missing", tip=f"there are {', '.join(LANGUAGES)}, as in --lang go")
     protocols = _protocols(args)
     suite = options.suite(Namespace(vectors=None, protocol=protocols[0]))
     name = _name(args)

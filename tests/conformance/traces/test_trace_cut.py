@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from peerproof.cli.main import main
-from peerproof.conformance.traces.file_check import check_trace
+from peerproof.conformance.traces.file_check import NoTrace, check_trace
 
 Line = dict[str, Any]
 
@@ -134,6 +134,7 @@ def test_a_file_that_is_no_trace_is_refused(tmp_path: Path, capsys: pytest.Captu
 
     assert capsys.readouterr().err.splitlines() == [
         f"error: {other}: no line of it is a line of a trace",
+        f"tip: {NoTrace.tip}",
         f"error: {tmp_path / 'none'}: No such file or directory",
     ]
 

@@ -38,7 +38,7 @@ from peerproof.cli.ticker import Ticker
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from peerproof.conformance.traces.file_check import Found, NodeReport, Report
+    from peerproof.conformance.traces.file_check import Found, NodeReport, NoTrace, Report
     from peerproof.spec.forms.form import Plain
     from peerproof.spec.traces.trace import Line
     from peerproof.tla.output.outcome import Progress
@@ -130,7 +130,7 @@ def _refuse_unreadable(names: Sequence[str]) -> None:
         raise Refusal("; ".join(problems), tip="no file was checked" if len(names) > 1 else None)
 
 
-def _no_trace(name: str, problem: Exception) -> Refusal:
+def _no_trace(name: str, problem: NoTrace) -> Refusal:
     """Returns the error for a file that is no trace, and what reads it."""
     from pathlib import Path
 
@@ -138,11 +138,7 @@ def _no_trace(name: str, problem: Exception) -> Refusal:
 
     if name != "-" and is_capture(Path(name)):
         return Refusal(f"{name} is a capture, not a trace", tip=f"peerproof run PROTOCOL --pcap {name}")
-    tip = (
-        f"JSON lines of another program are read by peerproof pipeline ingest {'LOG' if name == '-' else name} --mapping FILE; "
-        "a log in plain text must first become JSON lines"
-    )
-    return Refusal(f"{name}: {problem}", tip=tip)
+    return Refusal(f"{name}: {problem}", tip=problem.tip)
 
 
 def _tools() -> Tools | None:

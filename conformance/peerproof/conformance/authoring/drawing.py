@@ -20,7 +20,7 @@ from peerproof.conformance.runner.vector_diagram import of_vector
 from peerproof.conformance.suite import locations
 from peerproof.conformance.suite.source import STANDARD_INPUT, Source
 from peerproof.conformance.suite.strict_yaml import VectorError
-from peerproof.conformance.traces import trace_diagram
+from peerproof.conformance.traces import file_check, trace_diagram
 from peerproof.conformance.vectors.selection import find_vector
 from peerproof.conformance.vectors.suite import Suite, Vector, load
 from peerproof.spec.errors import MalformedMessage
@@ -45,7 +45,11 @@ class Kind(Enum):
 
 
 class CannotDraw(Exception):
-    """A source that cannot be drawn; the message says what to do."""
+    """A source that cannot be drawn; the message, or the tip, says what to do."""
+
+    def __init__(self, message: str, tip: str | None = None) -> None:
+        super().__init__(message)
+        self.tip = tip
 
 
 def kind_of(path: Path) -> Kind:
@@ -63,7 +67,7 @@ def kind_of(path: Path) -> Kind:
             return Kind.TRACE
         if b'"states"' in head:
             return Kind.COUNTEREXAMPLE
-        raise CannotDraw(f"{path} is JSON, but neither a trace (see peerproof trace check) nor a counterexample in ITF")
+        raise CannotDraw(f"{path} is JSON, but neither a trace nor a counterexample in ITF", file_check.NoTrace.tip)
     if b"\nvectors:" in head:
         return Kind.VECTORS
     raise CannotDraw(f"{path} is not a trace, a capture, a file of vectors or a counterexample")
@@ -198,7 +202,7 @@ def draw_traces(names: Sequence[str], excerpt: Excerpt, run: str | None = None, 
         reader = trace_diagram.read_traces(names, run, excerpt.begin)
         graph = trace_diagram.trace_graph(reader, excerpt, is_full=is_full)
     except trace_diagram.NoTrace as problem:
-        raise CannotDraw(str(problem)) from None
+        raise CannotDraw(str(problem), file_check.NoTrace.tip) from None
     remarks = [
         *reader.damaged,
         *(f"{file}:{number}: not drawn: {problem}" for file, number, problem in reader.unread[:MOST_UNREAD]),

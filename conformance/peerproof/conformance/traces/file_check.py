@@ -45,6 +45,11 @@ _PROGRESS_EVERY: Final = 20_000  #: lines
 class NoTrace(Exception):
     """The input is not a trace, or its protocol is unknown."""
 
+    tip = (
+        "JSON lines of another program are read by peerproof pipeline ingest LOG --mapping FILE, and checked by peerproof "
+        "pipeline validate; a log in plain text must first become JSON lines"
+    )
+
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
