@@ -33,6 +33,13 @@ def test_clauses_and_properties_are_explained(name: str, shown: str, capsys: Cap
     assert (code, shown in capsys.readouterr().out) == (0, True)
 
 
+def test_several_names_are_explained_one_after_the_other(capsys: Capture) -> None:
+    assert main(["explain", "B-36", "NoGap", "BA-14"]) == 0
+
+    heads = [line.split()[0] for line in capsys.readouterr().out.splitlines() if line.startswith(("B-36 ", "NoGap ", "BA-14 "))]
+    assert heads == ["B-36", "NoGap", "BA-14"]
+
+
 @pytest.mark.parametrize(
     ("name", "tip"),
     [
