@@ -55,6 +55,9 @@ func RunAll(t *testing.T, plugs []Plug, settings Settings) {
 	if settings.Limit == 0 {
 		settings.Limit = 10 * time.Second
 	}
+	if settings.Adapter == "" {
+		settings.Adapter = "peerproof run --impl ADAPTER"
+	}
 	for at, bundle := range bundles {
 		runBundle(t, bundle, plugs[at].Implementation, list, settings)
 	}
@@ -78,7 +81,7 @@ func runBundle(t *testing.T, bundle *Bundle, implementation Implementation, list
 				case result.Status == "known":
 					t.Skip(runner.Text(result))
 				case result.Status == "differs":
-					t.Log(runner.Text(result) + "\n  " + setting("StrictDecisions"))
+					t.Log(runner.Text(result) + "\n  " + setting("StrictDecisions", false))
 				case result.Status != "passed":
 					t.Log(runner.Text(result))
 				}
@@ -88,15 +91,11 @@ func runBundle(t *testing.T, bundle *Bundle, implementation Implementation, list
 	for _, problem := range unconfirmed(runner.offer.Readings, results) {
 		t.Error(problem)
 	}
-	adapter := settings.Adapter
-	if adapter == "" {
-		adapter = "peerproof run --impl ADAPTER"
-	}
 	if stale := withStatus(results, "stale"); len(stale) > 0 {
-		remedy := fmt.Sprintf("%s --known-failing %s --update-known-failing", adapter, list.file)
+		remedy := fmt.Sprintf("%s --known-failing %s --update-known-failing", settings.Adapter, list.file)
 		t.Errorf("%s: %s\n  to remove all such lines: %s", describeCases(stale), stale[0].Reason, remedy)
 	}
-	if end := summary(bundle, results, t.Name(), adapter); t.Failed() {
+	if end := summary(bundle, results, t.Name(), settings); t.Failed() {
 		t.Log(end) // below the failures
 	} else {
 		fmt.Fprintln(os.Stdout, end)

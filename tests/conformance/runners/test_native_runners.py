@@ -375,7 +375,12 @@ def test_go_fails_what_only_differs_if_it_is_strict(strict: bool, tmp_path: Path
 
     assert done.returncode == strict, done.stdout
     assert bool(re.search(r"^ +\S+: differs: ", done.stdout, re.MULTILINE)) == strict
-    title = "differ only in what a decision .*; to make that fail, set StrictDecisions in the settings of the test"
+    said = (
+        "they fail, since StrictDecisions is set"
+        if strict
+        else "to make that fail, set StrictDecisions in the settings of the test"
+    )
+    title = f"differ only in what a decision of the suite demands; {said}"
     group = r"\d+  crashed: reply to decode: .* \[BA-20\], such as (scuttlebutt/\S+)"
     found = re.search(rf"^ *\d+ {title}:\n(?: .*\n)* *{group}\n", done.stdout, re.MULTILINE)
     assert found, done.stdout
