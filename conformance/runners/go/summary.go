@@ -10,7 +10,7 @@ import (
 
 const (
 	mostReasons = 3  // of skipped cases
-	mostGroups  = 10 // of each kind
+	mostGroups  = 40 // of each kind
 )
 
 // kind is a way in which a case is not as it should be.
