@@ -98,7 +98,7 @@ func runBundle(t *testing.T, bundle *Bundle, implementation Implementation, list
 		remedy := fmt.Sprintf("%s --known-failing %s --update-known-failing", settings.Adapter, list.file)
 		t.Errorf("%s: %s\n  to remove all such lines: %s", describeCases(stale), stale[0].Reason, remedy)
 	}
-	if end := summary(bundle, results, t.Name(), settings); t.Failed() {
+	if end := summary(runner, results, t.Name(), settings); t.Failed() {
 		t.Log(end) // below the failures
 	} else {
 		fmt.Fprintln(os.Stdout, end)

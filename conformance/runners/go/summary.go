@@ -40,7 +40,7 @@ func setting(name string, isSet bool) string {
 
 // summary returns how many cases have which verdict, why most of the skipped ones are, and the groups of those that are not as they
 // should be. `test` is the name of the test.
-func summary(bundle *Bundle, results []Result, test string, settings Settings) string {
+func summary(runner *Runner, results []Result, test string, settings Settings) string {
 	counts, skipped, unknown := map[string]int{}, map[string]int{}, map[string]int{}
 	for _, result := range results {
 		counts[result.Status]++
@@ -51,12 +51,17 @@ func summary(bundle *Bundle, results []Result, test string, settings Settings) s
 			unknown["undetermined: "+result.Reason]++
 		}
 	}
-	lines := []string{fmt.Sprintf("%s: %d cases: %s", bundle.Protocol, len(results), strings.Join(byCount(counts), ", "))}
+	whole := func(id string) string { return fmt.Sprintf("go test -v -run '%s/%s$'", test, id) }
+	lines := []string{fmt.Sprintf("%s: %d cases: %s", runner.bundle.Protocol, len(results), strings.Join(byCount(counts), ", "))}
 	if why := byCount(skipped); len(why) > 0 {
 		lines[0] += fmt.Sprintf(" (%s)", strings.Join(why[:min(len(why), mostReasons)], "; "))
 	}
 	if len(unknown) > 0 {
-		lines = append(append(lines, byCount(unknown)...), "  peerproof reads messages without your decoder: "+settings.Adapter)
+		lines = append(lines, byCount(unknown)...)
+		if runner.doubt != "" {
+			lines = append(lines, "  to see it, whatever its verdict: "+whole(runner.doubt))
+		}
+		lines = append(lines, "  peerproof reads messages without your decoder: "+settings.Adapter)
 	}
 	example := ""
 	for _, kind := range settings.kinds() {
@@ -71,7 +76,7 @@ func summary(bundle *Bundle, results []Result, test string, settings Settings) s
 		lines = append(lines, groups(found)...)
 	}
 	if example != "" {
-		lines = append(lines, fmt.Sprintf("one of them whole: go test -v -run '%s/%s$'", test, example))
+		lines = append(lines, "one of them whole: "+whole(example))
 		lines = append(lines, "all groups: "+settings.Adapter+" --record run.jsonl; peerproof report groups run.jsonl")
 	}
 	return strings.Join(lines, "\n")
