@@ -91,7 +91,7 @@ func runBundle(t *testing.T, bundle *Bundle, implementation Implementation, list
 			})
 		}
 	}
-	for _, problem := range unconfirmed(runner.offer.Readings, results) {
+	for _, problem := range append(unconfirmed(runner.offer.Readings, results), bundle.checkOpened(results)...) {
 		t.Error(problem)
 	}
 	if stale := withStatus(results, "stale"); len(stale) > 0 {

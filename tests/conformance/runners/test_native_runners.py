@@ -29,6 +29,7 @@ from tests.support.native_runners import (
     of_reference,
     part_of_bundle,
     require_go,
+    selected_bundle,
 )
 from tests.support.rust import verdicts_program
 from tests.support.tools import require
@@ -393,6 +394,25 @@ def test_go_fails_what_only_differs_if_it_is_strict(strict: bool, tmp_path: Path
     assert found, done.stdout
     whole = f"one of them whole: go test -v -run 'TestVectors/{found[1]}$'\n"
     assert done.stdout.index("--- FAIL" if strict else whole) < done.stdout.index(whole if strict else "PASS\n")
+
+
+def test_go_fails_if_nodes_are_claimed_and_none_opens(tmp_path: Path) -> None:
+    """The case has another configuration than the default, so that it may be skipped."""
+    folder = copy_go(tmp_path)
+    data = folder / "scuttlebutt/testdata"
+    data.mkdir()
+    selected_bundle("scuttlebutt", data, lambda name: name == "scuttlebutt/exchange/delta-with-limit-16")
+    source, right = folder / "scuttlebutt/plug.go", "\tif opening.State != nil {"
+    text = source.read_text("utf-8")
+    assert text.count(right) == 1
+    source.write_text(
+        text.replace(right, f'\tif opening.Now == 0 {{\n\t\tpanic(vectors.Unsupported("no"))\n\t}}\n{right}'), "utf-8"
+    )
+
+    done = subprocess.run([require_go(), "test"], cwd=folder / "scuttlebutt", capture_output=True, text=True, check=False)
+
+    assert done.returncode == 1
+    assert "exchange is claimed, but open was unsupported in all 1 cases: no\n" in done.stdout
 
 
 #: Known, passing, failing otherwise, expired, none, and known although it is tolerated.
