@@ -241,3 +241,11 @@ class Unopened(Configured):
     """It opens no node."""
 
     unsupported = frozenset({"uuid"})
+
+
+class Nodeless(Altered):
+    """It opens no node, whatever the configuration."""
+
+    def _after(self, request: Plain, reply: Plain) -> Plain:
+        unsupported = {"error": {"code": "unsupported", "message": "no node yet"}}
+        return unsupported if request["op"] in ("open", "load") else reply

@@ -225,3 +225,26 @@ class Numeric(Some):
         if all(name == "id" or isinstance(value, int) for name, value in request.get("config", {}).items()):
             return super().handle(request, choose)
         return {"id": request["id"], "error": {"code": "bad_request", "message": "a member is no number"}}
+
+
+class Unopening(Some):
+    """It opens no node, for the same reason each time."""
+
+    code = "unsupported"
+
+    def _after(self, request: Plain, reply: Plain) -> Plain:
+        if request["op"] != "open" or "config" not in request:
+            return reply
+        return {"id": reply["id"], "error": {"code": self.code, "message": "not yet"}}
+
+
+class Strict(Unopening):
+    """It reads no configuration."""
+
+    code = "bad_request"
+
+
+class Crashing(Unopening):
+    """Its implementation fails."""
+
+    code = "panic"

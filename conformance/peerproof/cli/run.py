@@ -64,7 +64,7 @@ from peerproof.conformance.report.record import Report, case_line
 from peerproof.conformance.report.session import RunVerdict, Session, begin_report, stale_entries
 from peerproof.conformance.runner import expected_failures, worker
 from peerproof.conformance.runner.cases import case_ids, select_cases
-from peerproof.conformance.runner.claims import check_claims
+from peerproof.conformance.runner.claims import check_claims, unopened_nodes
 from peerproof.conformance.runner.result import STATUSES, Result
 from peerproof.conformance.runner.runner import Settings
 from peerproof.conformance.runner.trial import Case
@@ -259,6 +259,8 @@ class _Run:
                     self.session.run(reach, adapter, hello, settings)
                     if self.assumed and not report.partial:
                         report.problems += self.assumed.problems()
+                    if not (args.select or args.vectors or report.partial):
+                        report.problems += unopened_nodes(self.session.cases, report.results)
             except output.CannotWrite as error:
                 adapter.kill()
                 self.session.interrupt(f"the report cannot be written: {error}")

@@ -2,6 +2,7 @@ package vectors
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -63,20 +64,35 @@ func onConnection(stream object) string {
 	return fmt.Sprintf("closes connection %v", stream.values["conn"])
 }
 
-// stackLines returns the trace of a panic, without the frames of the runtime that come first, and those of this runner.
+// stackLines returns the trace of a panic for the text of a failure.
 func stackLines(stack string) []string {
-	_, frames, isPanic := strings.Cut(stack, "\npanic(")
+	lines := []string{}
+	for _, line := range frames(stack) {
+		lines = append(lines, "    "+line)
+	}
+	if len(lines) > 0 {
+		lines = append([]string{"  stack"}, lines...)
+	}
+	return lines
+}
+
+// frames returns the trace of a panic, two lines each, without those of the runtime that come first, and those of this runner.
+func frames(stack string) []string {
+	_, trace, isPanic := strings.Cut(stack, "\npanic(")
 	if !isPanic {
 		return nil
 	}
-	lines := []string{"  stack"}
-	for _, line := range strings.Split(strings.TrimSpace(frames), "\n")[2:] {
-		if strings.Contains(line, ".ask[") || len(lines) > mostHappenings {
-			break
-		}
-		lines = append(lines, "    "+line)
+	lines := strings.Split(strings.TrimSpace(trace), "\n")[2:]
+	for len(lines) > 2 && (strings.HasPrefix(lines[0], "runtime.") || strings.HasPrefix(lines[0], "internal/runtime/")) {
+		lines = lines[2:]
 	}
-	return lines
+	end := slices.IndexFunc(lines, func(line string) bool {
+		return strings.Contains(line, ".ask[") || strings.Contains(line, ".(*server).")
+	})
+	if end < 0 {
+		end = len(lines)
+	}
+	return lines[:min(end, mostHappenings)]
 }
 
 func cut(digits string) string {

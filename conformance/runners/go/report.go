@@ -12,6 +12,8 @@ import (
 	"time"
 )
 
+const mostWhole = 3 // cases with the same first difference that are described whole
+
 // Settings change how Run runs the cases.
 type Settings struct {
 	KnownFailing    string        // the file of known failures, if there is one
@@ -55,6 +57,9 @@ func RunAll(t *testing.T, plugs []Plug, settings Settings) {
 	if settings.Limit == 0 {
 		settings.Limit = 10 * time.Second
 	}
+	if settings.Adapter == "" {
+		settings.Adapter = "peerproof run --impl ADAPTER"
+	}
 	for at, bundle := range bundles {
 		runBundle(t, bundle, plugs[at].Implementation, list, settings)
 	}
@@ -62,41 +67,38 @@ func RunAll(t *testing.T, plugs []Plug, settings Settings) {
 
 func runBundle(t *testing.T, bundle *Bundle, implementation Implementation, list *known, settings Settings) {
 	t.Helper()
-	runner, results := NewRunner(bundle, implementation, settings.Limit), []Result{}
+	runner, results, texts := NewRunner(bundle, implementation, settings.Limit), []Result{}, texts{}
 	for _, vector := range bundle.Vectors {
 		for _, one := range vector.Cases {
 			t.Run(one.ID, func(t *testing.T) {
 				result := list.apply(runner.Check(vector, one))
 				results = append(results, result)
+				text := func() string { return texts.of(runner, t.Name(), result) }
 				switch {
 				case result.Status == "stale":
-					t.Skip(runner.Text(result))
+					t.Skip(text())
 				case result.IsViolation() || settings.Strict && result.isUnmetShould() || settings.StrictDecisions && result.Status == "differs":
-					t.Error(runner.Text(result))
+					t.Error(text())
 				case result.Status == "skipped" || result.Status == "undetermined":
 					t.Skip(result.Reason)
 				case result.Status == "known":
-					t.Skip(runner.Text(result))
+					t.Skip(text())
 				case result.Status == "differs":
-					t.Log(runner.Text(result) + "\n  " + setting("StrictDecisions"))
+					t.Log(text() + "\n  " + setting("StrictDecisions", false))
 				case result.Status != "passed":
-					t.Log(runner.Text(result))
+					t.Log(text())
 				}
 			})
 		}
 	}
-	for _, problem := range unconfirmed(runner.offer.Readings, results) {
+	for _, problem := range append(unconfirmed(runner.offer.Readings, results), bundle.checkOpened(results)...) {
 		t.Error(problem)
 	}
-	adapter := settings.Adapter
-	if adapter == "" {
-		adapter = "peerproof run --impl ADAPTER"
-	}
 	if stale := withStatus(results, "stale"); len(stale) > 0 {
-		remedy := fmt.Sprintf("%s --known-failing %s --update-known-failing", adapter, list.file)
+		remedy := fmt.Sprintf("%s --known-failing %s --update-known-failing", settings.Adapter, list.file)
 		t.Errorf("%s: %s\n  to remove all such lines: %s", describeCases(stale), stale[0].Reason, remedy)
 	}
-	if end := summary(bundle, results, t.Name(), adapter); t.Failed() {
+	if end := summary(runner, results, t.Name(), settings); t.Failed() {
 		t.Log(end) // below the failures
 	} else {
 		fmt.Fprintln(os.Stdout, end)
@@ -113,6 +115,26 @@ func describeCases(results []Result) string {
 		return results[0].Status + ": " + results[0].ID
 	}
 	return fmt.Sprintf("%s: %d cases, such as %s", results[0].Status, len(results), results[0].ID)
+}
+
+// texts are the names of the tests with the same first difference, in the order in which they ran.
+type texts map[string][]string
+
+// of describes a result, in one line if three others with the same first difference have been described whole.
+func (texts texts) of(runner *Runner, test string, result Result) string {
+	if result.Failure == "" {
+		return runner.Text(result)
+	}
+	difference := result.firstDifference()
+	alike := append(texts[difference], test)
+	if texts[difference] = alike; len(alike) <= mostWhole {
+		return runner.Text(result)
+	}
+	line := fmt.Sprintf("%s: %s: %s, as %s", result.Status, result.ID, difference, alike[0])
+	if result.Reason != "" {
+		line += "\n  " + result.Reason
+	}
+	return line
 }
 
 // Text describes a result: what is expected, the clauses behind it, the first difference, what happened, and where to read on.

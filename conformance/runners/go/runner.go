@@ -225,7 +225,7 @@ func ask[T any](t *trial, op, claim string, call func() T) T {
 			if t.offers(claim) {
 				panic(wrong("error", "unsupported", string(raised)))
 			}
-			panic(Unsupported(fmt.Sprintf("the implementation does not support this %s: %s", op, string(raised))))
+			panic(Unsupported(fmt.Sprintf("%s%s: %s", unsupported, op, string(raised))))
 		case AdapterError:
 			class, isBroken := map[string]string{"panic": "crashed", "timeout": "hung"}[raised.Code]
 			if !isBroken {

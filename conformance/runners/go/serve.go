@@ -99,7 +99,7 @@ func (s *server) answer(asked *request) (reply map[string]any) {
 		case AdapterError:
 			reply = problem(raised.Code, raised.Message)
 		default:
-			log.Printf("panic: %v\n%s", raised, debug.Stack())
+			log.Printf("panic: %v\n%s", raised, strings.Join(frames(string(debug.Stack())), "\n"))
 			reply = problem("panic", fmt.Sprint(raised))
 		}
 	}()

@@ -10,26 +10,37 @@ import (
 
 const (
 	mostReasons = 3  // of skipped cases
-	mostGroups  = 10 // of each kind
+	mostGroups  = 40 // of each kind
 )
 
-// kinds are the ways in which a case is not as it should be, those that violate the document first, with what makes the others fail.
-var kinds = []struct {
+// kind is a way in which a case is not as it should be.
+type kind struct {
 	title string
 	has   func(Result) bool
-}{
-	{"violate the document", func(one Result) bool { return one.IsViolation() && one.Status != "stale" }},
-	{"differ only in what a decision of the suite demands; " + setting("StrictDecisions"), func(one Result) bool { return one.Status == "differs" }},
-	{"are tolerated, where a vector says should; " + setting("Strict"), Result.isUnmetShould},
 }
 
-func setting(name string) string {
+// kinds returns these ways, those that violate the document first, with what makes the others fail, unless they fail already.
+func (settings Settings) kinds() []kind {
+	return []kind{
+		{"violate the document", func(one Result) bool { return one.IsViolation() && one.Status != "stale" }},
+		{
+			"differ only in what a decision of the suite demands; " + setting("StrictDecisions", settings.StrictDecisions),
+			func(one Result) bool { return one.Status == "differs" },
+		},
+		{"are tolerated, where a vector says should; " + setting("Strict", settings.Strict), Result.isUnmetShould},
+	}
+}
+
+func setting(name string, isSet bool) string {
+	if isSet {
+		return fmt.Sprintf("they fail, since %s is set", name)
+	}
 	return fmt.Sprintf("to make that fail, set %s in the settings of the test", name)
 }
 
 // summary returns how many cases have which verdict, why most of the skipped ones are, and the groups of those that are not as they
-// should be. `test` is the name of the test, and `adapter` the command that runs the vectors by peerproof.
-func summary(bundle *Bundle, results []Result, test, adapter string) string {
+// should be. `test` is the name of the test.
+func summary(runner *Runner, results []Result, test string, settings Settings) string {
 	counts, skipped, unknown := map[string]int{}, map[string]int{}, map[string]int{}
 	for _, result := range results {
 		counts[result.Status]++
@@ -40,15 +51,20 @@ func summary(bundle *Bundle, results []Result, test, adapter string) string {
 			unknown["undetermined: "+result.Reason]++
 		}
 	}
-	lines := []string{fmt.Sprintf("%s: %d cases: %s", bundle.Protocol, len(results), strings.Join(byCount(counts), ", "))}
+	whole := func(id string) string { return fmt.Sprintf("go test -v -run '%s/%s$'", test, id) }
+	lines := []string{fmt.Sprintf("%s: %d cases: %s", runner.bundle.Protocol, len(results), strings.Join(byCount(counts), ", "))}
 	if why := byCount(skipped); len(why) > 0 {
 		lines[0] += fmt.Sprintf(" (%s)", strings.Join(why[:min(len(why), mostReasons)], "; "))
 	}
 	if len(unknown) > 0 {
-		lines = append(append(lines, byCount(unknown)...), "  peerproof reads messages without your decoder: "+adapter)
+		lines = append(lines, byCount(unknown)...)
+		if runner.doubt != "" {
+			lines = append(lines, "  to see it, whatever its verdict: "+whole(runner.doubt))
+		}
+		lines = append(lines, "  peerproof reads messages without your decoder: "+settings.Adapter)
 	}
 	example := ""
-	for _, kind := range kinds {
+	for _, kind := range settings.kinds() {
 		found := slices.DeleteFunc(slices.Clone(results), func(one Result) bool { return !kind.has(one) })
 		if len(found) == 0 {
 			continue
@@ -60,8 +76,8 @@ func summary(bundle *Bundle, results []Result, test, adapter string) string {
 		lines = append(lines, groups(found)...)
 	}
 	if example != "" {
-		lines = append(lines, fmt.Sprintf("one of them whole: go test -v -run '%s/%s$'", test, example))
-		lines = append(lines, "all groups: "+adapter+" --record run.jsonl; peerproof report groups run.jsonl")
+		lines = append(lines, "one of them whole: "+whole(example))
+		lines = append(lines, "all groups: "+settings.Adapter+" --record run.jsonl; peerproof report groups run.jsonl")
 	}
 	return strings.Join(lines, "\n")
 }

@@ -90,6 +90,33 @@ func unconfirmed(declared map[string]string, results []Result) []string {
 	return found
 }
 
+const unsupported = "the implementation does not support this "
+
+var unopened = regexp.MustCompile("^" + unsupported + "(?:open|load): ")
+
+// checkOpened returns what is wrong if nodes are claimed, and all cases of the bundle have run, but none has opened a node.
+func (bundle *Bundle) checkOpened(results []Result) []string {
+	needNodes, cases, found := map[string]bool{}, 0, []string{}
+	for _, vector := range bundle.Vectors {
+		for _, one := range vector.Cases {
+			needNodes[one.ID] = slices.Contains(one.Needs, "exchange")
+			cases++
+		}
+	}
+	for _, result := range results {
+		switch {
+		case result.Status == "skipped" && unopened.MatchString(result.Reason):
+			found = append(found, unopened.ReplaceAllString(result.Reason, ""))
+		case needNodes[result.ID] && (result.Status != "skipped" || strings.HasPrefix(result.Reason, unsupported)):
+			return nil
+		}
+	}
+	if len(found) == 0 || len(results) < cases {
+		return nil
+	}
+	return []string{fmt.Sprintf("exchange is claimed, but open was unsupported in all %d cases: %s", len(found), found[0])}
+}
+
 func (t *trial) judge(unmet *failure, result *Result) {
 	result.Failure, result.Stack, result.input, result.happened = unmet.class, unmet.stack, t.input, t.happened
 	owes := t.owesAnswer(unmet.class)

@@ -6,13 +6,24 @@ import pytest
 from tests.conformance.conftest import Capture
 from tests.support.catching import path_of, suite
 from tests.support.implementations import Offering
-from tests.support.mistaken_adapters import MISTAKES, Elsewhere, Misspelt, Own, Silent, Unclear, Yes
+from tests.support.mistaken_adapters import (
+    MISTAKES,
+    Crashing,
+    Elsewhere,
+    Misspelt,
+    Own,
+    Silent,
+    Strict,
+    Unclear,
+    Unopening,
+    Yes,
+)
 from tests.support.numbered import argv, command
 
 from peerproof.cli.main import main
 from peerproof.conformance.adapter.implementation import program
 from peerproof.conformance.adapter.in_process import InProcess
-from peerproof.conformance.authoring.adapter_check import CHECKS, Finding, check_adapter
+from peerproof.conformance.authoring.adapter_check import CHECKS, Finding, _error_lines, check_adapter
 from peerproof.conformance.clauses.catalogue import protocols, specification
 from peerproof.conformance.suite.timeouts import Timeouts
 from peerproof.reference.harness.harness import Harness
@@ -62,6 +73,32 @@ def test_an_answer_to_an_op_that_does_not_exist_is_a_mistake_like_others() -> No
 
     assert "no_such_op_at_all" in found["unknown_op"]
     assert "To do: " in found["panics"]
+
+
+@pytest.mark.parametrize(
+    ("made", "first", "to_do"),
+    [
+        (Unopening, "isolation", "open a node, since exchange is claimed; "),
+        (Strict, "configuration", "read each member of config in its form "),
+        (Crashing, "configuration", "find the error in your implementation; "),
+    ],
+)
+def test_if_no_node_opens_one_check_says_so_and_the_others_refer_to_it(made: type[Unopening], first: str, to_do: str) -> None:
+    found = [finding for finding in checked(made) if finding.detail.startswith("scuttlebutt: ")]
+    failed = {finding.name: finding.detail for finding in found if finding.fine is False}
+    unmade = {finding.name for finding in found if finding.detail == f"scuttlebutt: open fails as in the check {first}"}
+
+    assert [*failed] == [first]
+    assert f'was answered with an error: {{"code": "{made.code}", "message": "not yet"}}. To do: {to_do}' in failed[first]
+    assert unmade >= {"isolation", "clock", "late_clock", "questions"} - {first}
+
+
+def test_of_a_traceback_the_frames_near_the_fault_are_shown() -> None:
+    """Those of Python come last."""
+    frames = [f"{number}\tframe" for number in range(30)]
+
+    assert _error_lines("\n".join(frames).encode())[0] == "0   frame"
+    assert _error_lines("\n".join(["Traceback (most recent call last):", *frames]).encode())[-1] == "29  frame"
 
 
 @pytest.mark.parametrize(("made", "said"), [(Misspelt, "did you mean 'scuttlebutt'? To do: "), (Offering, "no protocol")])

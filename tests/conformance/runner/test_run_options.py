@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
 import pytest
 from tests.conformance.conftest import Capture
+from tests.support.catching import path_of
+from tests.support.implementations import Nodeless
 
 from peerproof.cli.main import main
 from peerproof.conformance.suite.locations import vectors_root
@@ -74,3 +77,16 @@ def test_a_file_without_vectors_is_an_error_with_its_name(text: str, said: str, 
         load(mine)
 
     assert said in str(error.value)
+
+
+@pytest.mark.slow
+def test_who_claims_nodes_must_open_one(capsys: Capture) -> None:
+    """No case of SWIM has the default configuration alone, so each may be skipped; not all of them."""
+    arguments = ["run", "swim", "--impl", f"py:{path_of(Nodeless)}"]
+    problem = r"swim: exchange is claimed, but open was unsupported in all [\d,]+ cases: no node yet\n"
+
+    assert main(arguments) == 1
+    assert re.search(problem, capsys.readouterr().out)
+
+    assert main([*arguments, "-k", "layer:codec"]) == 0
+    assert not re.search(problem, capsys.readouterr().out)

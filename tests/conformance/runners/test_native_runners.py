@@ -29,6 +29,7 @@ from tests.support.native_runners import (
     of_reference,
     part_of_bundle,
     require_go,
+    selected_bundle,
 )
 from tests.support.rust import verdicts_program
 from tests.support.tools import require
@@ -306,10 +307,15 @@ def test_go_test_runs_the_vectors_and_says_what_failed(tmp_path: Path) -> None:
 
     assert done.returncode == 1
     assert "--- FAIL: TestVectors/scuttlebutt/codec/digest-request-of-one#decode" in done.stdout
-    assert "input: decode 01" in done.stdout
+    assert "input: decode 03" in done.stdout
     assert "first difference (value): entries[0].version" in done.stdout
-    assert "BA-01 must:" in done.stdout
+    assert re.search(r"^ +B-\d+ must: ", done.stdout, re.MULTILINE)
     assert "read on: peerproof explain" in done.stdout
+    assert done.stdout.count("first difference (value): entries[0].version\n") == 3
+    short = re.findall(r"^ +\S+ failed: (scuttlebutt/\S+): value: entries\[\]\.version, as (\S+)\n", done.stdout, re.MULTILINE)
+    first = re.search(r"--- FAIL: (\S+/\S+)", done.stdout)
+    assert first is not None
+    assert {named for _, named in short} == {first[1]}
     end = done.stdout[done.stdout.rindex("violate the document:") :]
     assert re.search(r"\n +\d+  value: entries\[\]\.version \[.*\], such as scuttlebutt/codec/\S+#decode\n", end)
     assert "peerproof run --impl ADAPTER --record run.jsonl; peerproof report groups run.jsonl\n" in end
@@ -328,7 +334,9 @@ def test_go_says_why_a_case_is_undetermined(tmp_path: Path) -> None:
     done = subprocess.run([require_go(), "test", "./scuttlebutt"], cwd=folder, capture_output=True, text=True, check=False)
 
     why = "undetermined: it depends on how the decoder reads a message, and the decoder fails scuttlebutt/codec/"
-    assert re.search(rf"\n +\d+ {why}\S+: see that case first\n +peerproof reads messages without your decoder: ", done.stdout)
+    seen = r"to see it, whatever its verdict: go test -v -run 'TestVectors/scuttlebutt/codec/\1\$'"
+    instead = "peerproof reads messages without your decoder: "
+    assert re.search(rf"\n +\d+ {why}(\S+): see that case first\n +{seen}\n +{instead}", done.stdout)
     assert re.search(r'\n +\d+ ms  \S+ -> \S+  \{"type": "d\w+", "entries": \[', done.stdout)
     assert re.search(r"vectors show (\S+); with messages .*: peerproof vectors replay \1 --impl ADAPTER\n", done.stdout)
 
@@ -375,12 +383,36 @@ def test_go_fails_what_only_differs_if_it_is_strict(strict: bool, tmp_path: Path
 
     assert done.returncode == strict, done.stdout
     assert bool(re.search(r"^ +\S+: differs: ", done.stdout, re.MULTILINE)) == strict
-    title = "differ only in what a decision .*; to make that fail, set StrictDecisions in the settings of the test"
+    said = (
+        "they fail, since StrictDecisions is set"
+        if strict
+        else "to make that fail, set StrictDecisions in the settings of the test"
+    )
+    title = f"differ only in what a decision of the suite demands; {said}"
     group = r"\d+  crashed: reply to decode: .* \[BA-20\], such as (scuttlebutt/\S+)"
     found = re.search(rf"^ *\d+ {title}:\n(?: .*\n)* *{group}\n", done.stdout, re.MULTILINE)
     assert found, done.stdout
     whole = f"one of them whole: go test -v -run 'TestVectors/{found[1]}$'\n"
     assert done.stdout.index("--- FAIL" if strict else whole) < done.stdout.index(whole if strict else "PASS\n")
+
+
+def test_go_fails_if_nodes_are_claimed_and_none_opens(tmp_path: Path) -> None:
+    """The case has another configuration than the default, so that it may be skipped."""
+    folder = copy_go(tmp_path)
+    data = folder / "scuttlebutt/testdata"
+    data.mkdir()
+    selected_bundle("scuttlebutt", data, lambda name: name == "scuttlebutt/exchange/delta-with-limit-16")
+    source, right = folder / "scuttlebutt/plug.go", "\tif opening.State != nil {"
+    text = source.read_text("utf-8")
+    assert text.count(right) == 1
+    source.write_text(
+        text.replace(right, f'\tif opening.Now == 0 {{\n\t\tpanic(vectors.Unsupported("no"))\n\t}}\n{right}'), "utf-8"
+    )
+
+    done = subprocess.run([require_go(), "test"], cwd=folder / "scuttlebutt", capture_output=True, text=True, check=False)
+
+    assert done.returncode == 1
+    assert "exchange is claimed, but open was unsupported in all 1 cases: no\n" in done.stdout
 
 
 #: Known, passing, failing otherwise, expired, none, and known although it is tolerated.

@@ -33,12 +33,22 @@ _REAL_PAUSE: Final = 0.05  #: seconds
 _LATER: Final = 600_000  #: milliseconds of virtual time
 _ROUNDS: Final = 10  #: timers run for a node, to collect its choices and events
 _LATE: Final = 3  #: timers due when a late runner advances
-_ERROR_LINES: Final = 8  #: lines of standard error below a failure of the implementation
+_ERROR_LINES: Final = 12  #: lines of standard error below a failure of the implementation
+_TRACEBACK: Final = "Traceback (most recent call last)"  #: of Python, where the frames that matter come last
 _REPAIR: Final = "find the error in your implementation; the adapter did its part"
+_READ_CONFIGURATION: Final = (
+    "read each member of config in its form on the page Messages: an integer of 64 bits is a string of digits"
+)
+_OPENING: Final = "find out why no node opens: no other check of nodes says more"
+_OPEN: Final = "open a node, since exchange is claimed; unsupported is for configurations other than the defaults"
 
 
 class Flaw(Exception):
-    """A fault of the adapter."""
+    """A fault of the adapter; `to_do` is advice, if it is not that of the check."""
+
+    def __init__(self, said: str, to_do: str = "") -> None:
+        super().__init__(said)
+        self.to_do = to_do
 
 
 class ImplementationFailed(Flaw):
@@ -70,6 +80,9 @@ class Bench:
         self.whole_config = whole_configuration(suite, protocol)
         self.questions: list[Mapping[str, Any]] = []  #: every choice that the adapter asked for
         self.events: Counter[str] = Counter()  #: number of events by kind
+        self.check = ""  #: the one that is being made
+        self.is_opening = False  #: the last request was to open a node
+        self.first: dict[str, str] = {}  #: failures, by the check that found them first
         self._choices = Choices("smoke")
 
     def offers(self, capability: str) -> None:
@@ -79,6 +92,7 @@ class Bench:
 
     def ask(self, *requests: Request) -> list[Reply]:
         """Returns the replies after checking their shape. Raises Flaw or AdapterError."""
+        self.is_opening = requests[0]["op"] == "open" and "config" in requests[0]
         replies = self.adapter.ask(requests, self._answer)
         for request, reply in zip(requests, replies, strict=True):
             try:
@@ -98,9 +112,17 @@ class Bench:
         replies = self.ask(*requests)
         for request, reply in zip(requests, replies, strict=True):
             if "error" in reply:
-                failed = ImplementationFailed if reply["error"]["code"] == "panic" else Flaw
-                raise failed(f"{self._name(request)} was answered with an error: {json.dumps(reply['error'])}")
+                to_do = {"open": _OPEN if reply["error"]["code"] == "unsupported" else _READ_CONFIGURATION}.get(request["op"], "")
+                raise self.failure(self._name(request), reply["error"], to_do)
         return replies
+
+    def failure(self, asked: str, error: Plain, to_do: str = "") -> Exception:
+        """Returns the failure of a legal request; if no node opens, for the reason that another check has found, that."""
+        shown = json.dumps(error)
+        if self.is_opening and (first := self.first.setdefault(f"open: {shown}", self.check)) != self.check:
+            return Inapplicable(f"open fails as in the check {first}")
+        failed = ImplementationFailed if isinstance(error, dict) and error["code"] == "panic" else Flaw
+        return failed(f"{asked} was answered with an error: {shown}", to_do)
 
     def _name(self, request: Request) -> str:
         """Returns the op of a request, with the type of its message if it has one."""
@@ -229,8 +251,7 @@ def configuration(bench: Bench) -> str:
         return f"a node opens with each member of the configuration: {', '.join(whole)}"
     if reply["error"]["code"] == "unsupported":
         raise Inapplicable(f"it does not support some of {shown}: {reply['error'].get('message', 'no reason given')}")
-    failed = ImplementationFailed if reply["error"]["code"] == "panic" else Flaw
-    raise failed(f"open with the configuration {shown} was answered with an error: {json.dumps(reply['error'])}")
+    raise bench.failure(f"open with the configuration {shown}", reply["error"])
 
 
 def isolation(bench: Bench) -> str:
@@ -415,7 +436,7 @@ CHECKS: Final[tuple[tuple[Callable[[Bench], str], str], ...]] = (
     (unknown_op, 'answer any other op with {"id": …, "error": {"code": "unknown_op", "message": …}}'),
     (large_line, "read lines of up to 16 MiB; many libraries have a smaller limit that can be raised"),
     (panics, 'catch every error of a request and answer {"error": {"code": "bad_request" or "panic", …}}; never exit by it'),
-    (configuration, "read each member of config in its form on the page Messages: an integer of 64 bits is a string of digits"),
+    (configuration, _READ_CONFIGURATION),
     (isolation, "keep the whole state of a node in the object behind its handle; no globals"),
     (outcomes, "accept sent for every message that the node may have sent: took_us is microseconds, null if it did not arrive"),
     (connections, "buffer the bytes of each conn until the message is whole, and answer on that connection only"),
@@ -457,18 +478,28 @@ def check_adapter(adapter: Adapter, suite: Suite) -> Iterator[Finding]:
 
 
 def _run_check(bench: Bench, made: Callable[[Bench], str], to_do: str) -> Finding:
-    name = made.__name__
+    name = bench.check = made.__name__
+    bench.adapter.take_errors()  # of checks before it
     try:
         return Finding(name, True, made(bench))
     except Inapplicable as reason:
         return Finding(name, None, str(reason))
     except ImplementationFailed as failure:
-        written = bench.adapter.take_errors().decode(errors="replace").splitlines()[-_ERROR_LINES:]
-        return Finding(
-            name, False, "\n".join([f"{failure}. To do: {_REPAIR}", *(f"       | {visible(line)}" for line in written)])
-        )
+        first, lines = bench.first.setdefault(str(failure), name), []
+        if first == name:
+            lines = [f"       | {line}" for line in _error_lines(bench.adapter.take_errors())]
+        said = f"{failure}. To do: {_REPAIR}" if first == name else f"{failure}, as in the check {first}. To do: {_REPAIR}"
+        return Finding(name, False, "\n".join([said, *lines]))
     except Flaw as flaw:
-        return Finding(name, False, f"{flaw}. To do: {to_do}")
+        return Finding(name, False, f"{flaw}. To do: {flaw.to_do or to_do}")
     except AdapterError as trouble:
         bench.adapter.start()
+        if bench.is_opening:
+            return Finding(name, False, f"the adapter {trouble.detail} when a node is opened. To do: {_OPENING}")
         return Finding(name, False, f"the adapter {trouble.detail}. To do: {to_do}")
+
+
+def _error_lines(written: bytes) -> list[str]:
+    """The lines of standard error that say where an implementation failed."""
+    lines = [visible(line.expandtabs(4)) for line in written.decode(errors="replace").splitlines()]
+    return lines[-_ERROR_LINES:] if any(line.startswith(_TRACEBACK) for line in lines) else lines[:_ERROR_LINES]

@@ -1,14 +1,21 @@
-"""The readings that an implementation claims in its hello: whether they are described, and whether some case confirms them."""
+"""What an implementation claims in its hello: whether its readings are described, and whether some case confirms the claims."""
 
 from __future__ import annotations
 
+import re
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
 
 from peerproof.conformance.adapter.adapter import AdapterUnavailable
 from peerproof.conformance.adapter.messages import Hello
 from peerproof.conformance.readings.reading import readings_of
 from peerproof.conformance.runner.result import Result
+from peerproof.conformance.runner.trial import Case
 from peerproof.spec.protocols import PROTOCOLS
+
+_UNOPENED: Final = re.compile("the implementation does not support this (?:open|load|serve): (.*)", re.DOTALL)
+_LACKING: Final = re.compile("the implementation (?!does not support this )")  #: what was found out before the case began
 
 
 def check_claims(hello: Hello) -> None:
@@ -27,3 +34,22 @@ def unseen_claims(readings: Mapping[str, str], results: Iterable[Result]) -> Ite
         cited = sum(decision in result.clauses for result in tried)
         if cited and not any(f"{decision}: {name}" in result.branches for result in tried):
             yield f"hello claims {decision} as {name!r}, but none of {cited} cases that cite it confirms that"
+
+
+def unopened_nodes(cases: Iterable[Case], results: Iterable[Result]) -> Iterator[str]:
+    """Yields protocols with nodes none of which opened, since the implementation supports none of the configurations."""
+    protocols = {case.id: case.vector.protocol for case in cases if "exchange" in case.needs}
+    reasons: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    opened = set()
+    for result in results:
+        protocol, reason = protocols.get(result.id), result.reason or ""
+        if protocol is None or (result.status == "skipped" and _LACKING.match(reason)):
+            continue
+        if result.status == "skipped" and (unopened := _UNOPENED.match(reason)):
+            reasons[protocol][unopened[1]] += 1
+        else:
+            opened.add(protocol)
+    for protocol in sorted(reasons.keys() - opened):
+        ((most, _),) = reasons[protocol].most_common(1)
+        count = reasons[protocol].total()
+        yield f"{protocol}: exchange is claimed, but open was unsupported in all {count:,} cases: {most}"
