@@ -92,6 +92,9 @@ def test_its_vector_cites_the_decision_alone_and_differs_as_well(
     assert "tip: --strict --decisions strict makes it a finding" in capsys.readouterr().err
     assert main([*fuzz, "--decisions", "strict"]) == 1
     assert f"  clauses: [{clause}]\n" in file.read_text()
+    bundles = tmp_path / "bundles"
+    assert main(["vectors", "export", "--vectors", str(tmp_path), "--gzip", "--output", str(bundles)]) == 0
+    assert [file.name for file in bundles.iterdir()] == ["scuttlebutt.json.gz"]
     assert main(["run", "--vectors", str(tmp_path), *impl]) == 0
     assert "1 differ in what only a decision demands" in "".join(capsys.readouterr())
     assert main(["run", "--vectors", str(tmp_path), *impl, "--decisions", "strict"]) == 1
