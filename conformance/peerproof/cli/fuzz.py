@@ -24,7 +24,9 @@ take time and memory in proportion to the length.
 continues where this one ended, even if it was killed; the same options may then find something else.
 
 --known lists findings that are disputed or not fixed yet: each report ends with the name of its finding; put it into the list
-with a reason. A run or an input with a known finding is counted, and the search continues.
+with a reason. A run or an input with a known finding is counted, and the search continues. It also continues past
+what peerproof run would not fail: a finding that only a decision forbids, not the document, differs, and one about a
+recommendation is tolerated, unless --decisions strict or --strict is given. At the end stands which it was, and how often.
 
 --explore shows the finding in the browser, as peerproof vectors explore shows a vector, until Ctrl-C.
 
@@ -48,7 +50,7 @@ from typing import Final
 from peerproof.cli.command import count
 from peerproof.cli.exits import FAILED, NOTHING, OK, UNUSABLE, Refusal
 from peerproof.cli.implementation import add_implementation
-from peerproof.cli.options import add_protocol, check_protocol
+from peerproof.cli.options import add_decisions, add_protocol, add_strict, check_protocol
 from peerproof.conformance.clauses.catalogue import protocols
 from peerproof.conformance.fuzz.search_settings import PROFILES
 
@@ -80,6 +82,8 @@ def configure(parser: ArgumentParser) -> None:
     add("--bytes", action="store_true", help="fuzz the decoder alone, with damaged messages")
     add("--unguided", action="store_true", help="with --bytes and without --impl: many more inputs, at random")
     add("--known", metavar="FILE", type=Path, help="known findings, one a line (name and reason), which do not end the search")
+    add_strict(parser)
+    add_decisions(parser)
     add("--explore", action="store_true", help="show the finding in the browser: each event, and what the faulty node knew")
     add("--promote", metavar="FILE", type=Path, help="write the finding as a vector; needs --impl or --bytes")
 

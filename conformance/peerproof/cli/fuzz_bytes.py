@@ -22,8 +22,11 @@ from peerproof.conformance.diagrams.labels import MOST_SHOWN, message_text, wind
 from peerproof.conformance.fuzz.bytes.byte_promotion import vector_of
 from peerproof.conformance.fuzz.bytes.byte_search import ByteSearch
 from peerproof.conformance.fuzz.bytes.coverage_guided import Status
+from peerproof.conformance.fuzz.bytes.flaw_excuses import explain_flaw, flaw_clauses, flaw_rests_on
 from peerproof.conformance.fuzz.bytes.flaws import KINDS, Flaw, name_flaw
 from peerproof.conformance.fuzz.bytes.seeds import Seeds, read
+from peerproof.conformance.fuzz.excuses import Excuses
+from peerproof.conformance.fuzz.findings import basis_text
 from peerproof.conformance.fuzz.search_settings import FuzzSettings, FuzzVerdict
 
 WIDTH: Final = 120
@@ -38,6 +41,7 @@ def run(args: Namespace) -> int:
     if args.promote:
         fuzz_search.check_place(args, "codec")
     ticker = Ticker()
+    excuses = Excuses(args.decisions, args.strict)
     search = ByteSearch(
         args.protocol,
         args.impl,
@@ -48,6 +52,7 @@ def run(args: Namespace) -> int:
         fuzz_search.known_findings(args),
         _greet,
         lambda status: ticker(_progress(status, guided=is_guided)),
+        excuses=excuses,
     )
     try:
         with searching(ticker):
@@ -66,9 +71,10 @@ def run(args: Namespace) -> int:
         status = search.status
         print(f"{args.protocol}: nothing found in {status.inputs:,} inputs, from seed {args.seed}")
         fuzz_search.print_known(search.known)
+        fuzz_search.print_excused(excuses)
         if is_guided:
             print(f"  {status.reached:,} points of the decoder's code reached, by {status.kept:,} inputs that are kept")
-        fuzz_search.refuse_promotion(args)
+        fuzz_search.refuse_promotion(args, excuses)
     return EXIT_CODES[verdict]
 
 
@@ -95,8 +101,11 @@ def _render_flaw(seeds: Seeds, flaw: Flaw) -> Iterator[str]:
     yield f"  {shorten(flaw.detail, MOST_SHOWN, placeholder=' …')}"
     message = read(seeds, flaw.data)
     items = clauses_of(seeds.protocol).items
-    for clause in seeds.clauses(flaw.data, None if message is None else seeds.codec.form.names[type(message)]):
+    explanations = explain_flaw(seeds, flaw)
+    for clause in flaw_clauses(seeds, flaw, explanations):
         yield f"  {clause} {items[clause].level or ''}: {shorten(items[clause].text, WIDTH - 16, placeholder=' …')}"
+    if based := flaw_rests_on(seeds, flaw, explanations):
+        yield f"  {basis_text(based, explanations)}"
     yield ""
     yield f"    bytes     {flaw.data.hex() or 'none'}  ({len(flaw.data)})"
     if message is not None:

@@ -14,6 +14,7 @@ from peerproof.cli.fuzz_search import EXIT_CODES, print_again, print_replayed, s
 from peerproof.cli.implementation import patience
 from peerproof.cli.ticker import Ticker
 from peerproof.conformance.adapter.messages import Hello
+from peerproof.conformance.fuzz.excuses import Excuses
 from peerproof.conformance.fuzz.findings import render_counts, render_finding
 from peerproof.conformance.fuzz.known_findings import name_finding
 from peerproof.conformance.fuzz.node_search import NodeSearch
@@ -26,6 +27,7 @@ def run(args: Namespace) -> int:
     settings = FuzzSettings(args.profile, args.seed, args.seconds, args.nodes)
     with refuse(NoInputs):
         search = NodeSearch(args.protocol, args.impl, settings, args.corpus, patience(args), fuzz_search.known_findings(args))
+    search.excuses = Excuses(args.decisions, args.strict)
     if args.promote:
         if args.impl is None:
             raise Refusal("--promote needs --impl", tip="a vector is written after an implementation has failed it")
@@ -64,7 +66,8 @@ def run(args: Namespace) -> int:
         print(f"{args.protocol}: nothing found in {search.counts['run']:,} runs, {search.counts['step']:,} steps, {where}")
         print("\n".join(render_counts(search.inputs.spec, search.counts, search.unsupported)))
         fuzz_search.print_known(search.known)
-        fuzz_search.refuse_promotion(args)
+        fuzz_search.print_excused(search.excuses)
+        fuzz_search.refuse_promotion(args, search.excuses)
     return EXIT_CODES[verdict]
 
 

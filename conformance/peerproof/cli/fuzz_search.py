@@ -17,6 +17,7 @@ from peerproof.cli.ticker import Ticker
 from peerproof.conformance.authoring import vector_promotion
 from peerproof.conformance.fuzz.bytes.coverage_guided import FuzzerError
 from peerproof.conformance.fuzz.corpus import CorpusError
+from peerproof.conformance.fuzz.excuses import Excuses
 from peerproof.conformance.fuzz.findings import NotPromoted
 from peerproof.conformance.fuzz.known_findings import KnownFindings, UnreadableFindings, load_known_findings
 from peerproof.conformance.fuzz.search_settings import CannotFuzz, FuzzVerdict
@@ -43,6 +44,15 @@ def print_known(known: KnownFindings) -> None:
     """Prints how often each known finding occurred."""
     for name, reason in known.reasons.items():
         print(f"  known, {known.seen[name]:,} times: {name}: {reason}")
+    if unseen := [name for name in known.reasons if not known.seen[name]]:
+        note(f"warning: known, but not found this time: {', '.join(unseen)}; remove from --known what is fixed")
+
+
+def print_excused(excuses: Excuses) -> None:
+    """Prints how often each finding occurred that does not fail the implementation, and what it rests on."""
+    for name, times in excuses.seen.most_common():
+        verdict, _, why = excuses.said[name].partition(": ")
+        print(f"  {verdict}, {times:,} times: {name}: {why}")
 
 
 def print_again(args: Namespace, kept: object, name: str, **changed: object) -> None:
@@ -52,8 +62,9 @@ def print_again(args: Namespace, kept: object, name: str, **changed: object) -> 
     if kept:
         print(f"  kept:  {kept}, which is replayed first from now on")
     chosen = {name: getattr(args, name) for name in ("impl", "profile", "nodes", "seed", "corpus", "known")} | changed
+    chosen |= {"decisions": args.decisions} if args.decisions != "report" else {}
     shown = " ".join(f"--{name} {shlex.quote(str(value))}" for name, value in chosen.items() if value is not None)
-    flags = "".join(f"--{flag} " for flag in ("bytes", "unguided") if getattr(args, flag))
+    flags = "".join(f"--{flag} " for flag in ("bytes", "unguided", "strict") if getattr(args, flag))
     print(f"  again: peerproof fuzz {args.protocol} {flags}{shown}", flush=True)
     if args.impl is not None and not args.promote:
         example = Path("mine", args.protocol, "codec" if args.bytes else "exchange", "found.yaml")
@@ -72,8 +83,14 @@ def check_place(args: Namespace, layer: str) -> None:
         vector_promotion.check_place(args.promote, args.protocol, layer)
 
 
-def refuse_promotion(args: Namespace) -> None:
+def refuse_promotion(args: Namespace, excuses: Excuses) -> None:
     """Ends the command with an error if `--promote` was given, and there is nothing to write."""
+    if args.promote and excuses.seen:
+        raise Refusal(
+            f"nothing to promote: what was found fails no run, and {args.promote} is not written",
+            NOTHING,
+            tip="--strict --decisions strict makes it a finding",
+        )
     if args.promote:
         raise Refusal(
             f"nothing to promote: there is no finding, and {args.promote} is not written",

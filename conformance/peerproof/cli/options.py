@@ -64,6 +64,16 @@ def add_select(parser: Options, what: str) -> None:
     parser.add_argument("-k", "--select", metavar="WORDS", default="", help=what)
 
 
+def add_strict(parser: Options) -> None:
+    """Adds `--strict`."""
+    parser.add_argument(
+        "--strict",
+        action="store_true",
+        help="fail also where a vector says should, instead of tolerating it. For an implementation that is to follow the "
+        "document's recommendations as well",
+    )
+
+
 def add_decisions(parser: Options) -> None:
     """Adds `--decisions WHAT`."""
     from peerproof.conformance.runner.runner import DECISIONS

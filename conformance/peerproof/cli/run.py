@@ -157,12 +157,7 @@ def _add_comparison(group: options.Options) -> None:
         action="store_true",
         help="only remove the cases that pass from the list of --known-failing. After a fix; what newly fails is not added",
     )
-    add(
-        "--strict",
-        action="store_true",
-        help="fail also where a vector says should, instead of tolerating it. For an implementation that is to follow the "
-        "document's recommendations as well",
-    )
+    options.add_strict(group)
     options.add_decisions(group)
     add(
         "--assume",

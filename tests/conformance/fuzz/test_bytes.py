@@ -146,7 +146,16 @@ def test_decoders_are_fuzzed_with_the_base_dependencies_alone(impl: tuple[str, .
 
 
 def test_what_finds_it_again_has_all_that_was_said(capsys: Capture) -> None:
-    said = {"impl": None, "profile": "quick", "nodes": None, "seed": 7, "corpus": None, "known": None}
+    said = {
+        "impl": None,
+        "profile": "quick",
+        "nodes": None,
+        "seed": 7,
+        "corpus": None,
+        "known": None,
+        "decisions": "report",
+        "strict": False,
+    }
 
     print_again(Namespace(protocol="swim", bytes=True, unguided=True, **said), None, "unwritable")
 
@@ -185,7 +194,8 @@ def test_a_wrong_decoder_of_an_implementation_is_found_and_becomes_a_vector(
 ) -> None:
     file = tmp_path / "kept/scuttlebutt/codec/found.yaml"
 
-    assert main(["fuzz", "scuttlebutt", "--bytes", "--impl", f"py:{path_of(variant)}", "--promote", str(file)]) == 1
+    fuzz = ["fuzz", "scuttlebutt", "--bytes", "--decisions", "strict", "--impl", f"py:{path_of(variant)}"]
+    assert main([*fuzz, "--promote", str(file)]) == 1
 
     text = capsys.readouterr().out
     assert text.startswith(f"FOUND {kind}: ")

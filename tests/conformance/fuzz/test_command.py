@@ -65,13 +65,14 @@ def test_a_finding_can_be_kept_as_a_vector_that_it_fails_and_the_reference_passe
     """An effect, a crash, a refusal, an event, a query, and the answers to questions of chance."""
     impl, file = f"py:{path_of(variant)}", tmp_path / "kept/scuttlebutt/exchange/found.yaml"
 
-    assert main(["fuzz", "scuttlebutt", "--impl", impl, "--profile", "quick", "--promote", str(file)]) == 1
+    strict = ("--strict", "--decisions", "strict")
+    assert main(["fuzz", "scuttlebutt", "--impl", impl, "--profile", "quick", *strict, "--promote", str(file)]) == 1
 
     assert f"kept:  {file}, which the implementation fails and the reference passes" in capsys.readouterr().out
     vectors = ("--vectors", str(tmp_path / "kept"))
     assert main(["vectors", "lint", *vectors]) == 0
     assert main(["run", *vectors]) == 0
-    assert main(["run", *vectors, "--impl", impl, "--decisions", "strict"]) == 1
+    assert main(["run", *vectors, "--impl", impl, *strict]) == 1
     assert main(["vectors", "show", "found", *vectors]) == 0
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.conformance.conftest import Capture
 from tests.support.catching import path_of
 
+from peerproof.cli.main import main
 from peerproof.conformance.adapter.in_process import InProcess
 from peerproof.conformance.fuzz.findings import Fed, Finding
 from peerproof.conformance.fuzz.implementation_players import Implementation
@@ -17,6 +19,7 @@ from peerproof.conformance.fuzz.reaction import Came, Passed, Started, Stimulus
 from peerproof.conformance.fuzz.search_settings import PROFILES
 from peerproof.conformance.suite.timeouts import Timeouts
 from peerproof.reference.divergences.scuttlebutt import BD03
+from peerproof.reference.harness.harness import Harness
 from peerproof.spec.core import Instant, NodeId
 
 INPUTS = inputs_of("scuttlebutt")
@@ -37,6 +40,17 @@ def test_a_search_goes_on_after_a_known_finding_and_does_not_shrink_to_it() -> N
 
     assert names[0] != names[1]
     assert campaign.known.seen[names[0]] > 0
+
+
+@pytest.mark.slow
+def test_a_line_that_was_not_found_is_a_warning(tmp_path: Path, capsys: Capture) -> None:
+    known = tmp_path / "known.txt"
+    known.write_text("crashed/start it is fixed perhaps\n")
+
+    assert main(["fuzz", "scuttlebutt", "--impl", f"py:{path_of(Harness)}", "--nodes", "1", "--known", str(known)]) == 0
+    captured = capsys.readouterr()
+    assert "  known, 0 times: crashed/start: it is fixed perhaps\n" in captured.out
+    assert "warning: known, but not found this time: crashed/start; remove from --known what is fixed\n" in captured.err
 
 
 @pytest.mark.parametrize(

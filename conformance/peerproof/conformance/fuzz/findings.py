@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import shorten
 from typing import Any, Final, NamedTuple
@@ -19,10 +19,12 @@ from peerproof.conformance.diagrams import labels
 from peerproof.conformance.diagrams.message_graph import Arrow, MessageGraph, Note
 from peerproof.conformance.fuzz.reaction import Called, Came, Passed, Reaction, Settled, Started, Stimulus
 from peerproof.conformance.traces.findings import Contradicted
+from peerproof.conformance.traces.other_readings import Explanations, explanation_clauses
 from peerproof.conformance.vectors.matching import Difference
 from peerproof.conformance.vectors.plain_data import plain_config
 from peerproof.spec.core import Instant, NodeId, Specification
 from peerproof.spec.errors import MalformedMessage
+from peerproof.spec.properties import is_decision
 
 #: The failures of an implementation or its adapter, each with a sentence.
 FAILURES: Final[Mapping[str, str]] = {
@@ -34,6 +36,9 @@ FAILURES: Final[Mapping[str, str]] = {
     "misshapen": "the adapter's reply does not have the members that it must have",
     "error": "the adapter reports an error",
 }
+
+#: The failures that show no reading of the document.
+ADAPTERS_OWN: Final = ("garbled", "misshapen", "error")
 
 #: The kinds of findings, each with a sentence.
 KINDS: Final[Mapping[str, str]] = {
@@ -122,6 +127,7 @@ class Finding:
     story: tuple[Told, ...] = ()
     nodes: tuple[NodeId, ...] = ()
     again: bool = True  #: the same run shows it again
+    explanations: Explanations = ()  #: other readings of decisions with which it is none
 
     @property
     def what(self) -> tuple[str, str]:
@@ -222,10 +228,36 @@ def clauses_of(protocol: str, cited: Collection[str]) -> list[Clause]:
     return sorted(found, key=lambda item: in_order(item.id))
 
 
+def rests_on(spec: Specification, finding: Finding) -> tuple[str, ...]:
+    """Returns the decisions on which a finding rests; empty if on the document's words, or if nothing excuses it."""
+    if finding.explanations:
+        return explanation_clauses(finding.explanations)
+    stimulus = finding.fed[-1].stimulus if finding.fed else None
+    if finding.kind in (*ADAPTERS_OWN, "clock", "raised") or (finding.kind in FAILURES and not isinstance(stimulus, Came)):
+        return ()
+    clauses = [clause.id for clause in find_clauses(spec, finding) if clause.level]
+    return tuple(clauses) if all(map(is_decision, clauses)) else ()
+
+
 def find_clauses(spec: Specification, finding: Finding) -> list[Clause]:
-    """Returns the clauses that a finding contradicts; if no property or rule says which, those of the step."""
+    """Returns the clauses that a finding contradicts; if no reading, property or rule says which, those of the step."""
+    if finding.explanations:
+        return clauses_of(spec.NAME, explanation_clauses(finding.explanations))
     contradicted = clauses_of(spec.NAME, {clause for each in finding.broken for clause in each.clauses})
     return [clause for clause in contradicted if clause.level] or clauses_of(spec.NAME, finding.cited)
+
+
+def basis_text(clauses: Iterable[str], explanations: Explanations = ()) -> str:
+    """
+    Says on which decisions a finding rests.
+
+    >>> basis_text(["BA-03"])
+    'only BA-03 asks for this, not the document'
+    """
+    listed, ways = list(clauses), [" and ".join(f"{one.clause} as {one.name}" for one in readings) for readings in explanations]
+    ask = "asks" if len(listed) == 1 else "ask"
+    reading = f"; another reading explains it: {' or '.join(ways)}" if ways else ""
+    return f"only {' and '.join(listed)} {ask} for this, not the document{reading}"
 
 
 def render_finding(spec: Specification, finding: Finding) -> str:
@@ -234,6 +266,7 @@ def render_finding(spec: Specification, finding: Finding) -> str:
         [f"FOUND {finding.kind}: {KINDS[finding.kind]}", f"  {shorten(finding.detail, labels.MOST_SHOWN, placeholder=' …')}"],
         _contradictions(finding),
         [f"  {clause.id} {clause.level or ''}: {_brief(clause.text)}" for clause in find_clauses(spec, finding)],
+        [f"  {basis_text(based, finding.explanations)}" for based in (rests_on(spec, finding),) if based],
         _configuration(spec, finding),
         ["", *_graph(spec, finding)],
         list(_difference(finding)),

@@ -9,7 +9,7 @@ a wrong verdict is worse than none.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from inspect import signature
@@ -18,13 +18,16 @@ from typing import Any, Final, NamedTuple
 from peerproof.conformance.adapter.adapter import Adapter, AdapterError, Choose
 from peerproof.conformance.adapter.choices import Choices
 from peerproof.conformance.adapter.messages import Hello, InvalidReply, Reply, Request, check, contradicts_hello
-from peerproof.conformance.fuzz.findings import Finding, Found, GivenUp, Judged, NotSupported, Over, Skipped
+from peerproof.conformance.fuzz.excuses import explain_finding
+from peerproof.conformance.fuzz.findings import Fed, Finding, Found, GivenUp, Judged, NotSupported, Over, Skipped
 from peerproof.conformance.fuzz.inputs.inputs import Inputs
 from peerproof.conformance.fuzz.players import Place, Player, Seen
 from peerproof.conformance.fuzz.reaction import (
     Answer,
+    Birth,
     Called,
     Came,
+    Node,
     Passed,
     Question,
     Reaction,
@@ -40,6 +43,7 @@ from peerproof.conformance.fuzz.reaction import (
 from peerproof.conformance.fuzz.restarts import Restarts
 from peerproof.conformance.fuzz.search_settings import CannotFuzz
 from peerproof.conformance.traces.findings import Contradicted, find_contradicted
+from peerproof.conformance.traces.other_readings import Outcome
 from peerproof.conformance.vectors.matching import Difference, first_difference, fits
 from peerproof.conformance.vectors.plain_data import expected_event, plain_config
 from peerproof.spec.core import Instant, NodeId, Notify, Option, Send, Specification
@@ -61,6 +65,14 @@ class Effects(NamedTuple):
     sends: tuple[tuple[NodeId, bytes, Any], ...]  #: receiver, bytes, and the decoded message
     events: tuple[Plain, ...]  #: those known to the specification, in plain form
     refused: str | None
+
+
+class Shown(NamedTuple):
+    """What an implementation showed at one input of a node."""
+
+    effects: Effects
+    values: list[Plain]  #: the answers to the queries
+    asked: list[Question]
 
 
 class Implementation(Player):
@@ -103,6 +115,14 @@ class Implementation(Player):
 
     def feed(self, place: Place, stimulus: Stimulus, now: Instant, choices: Choices) -> Seen:
         """Sends a stimulus and queries to a node, and checks the replies."""
+        try:
+            return self._feed(place, stimulus, now, choices)
+        except Found as wrong:
+            answers = answers_in(choices.asked)
+            wrong.finding.explanations = explain_finding(place, wrong.finding, answers, self)
+            raise
+
+    def _feed(self, place: Place, stimulus: Stimulus, now: Instant, choices: Choices) -> Seen:
         asked: list[Question] = []
 
         def choose(question: Mapping[str, Any]) -> list[int]:
@@ -120,12 +140,50 @@ class Implementation(Player):
         place.next_timer = reply["next_timer_ms"]
         if place.next_timer is not None and place.next_timer < now:
             raise Found(Finding("clock", f"next_timer_ms is {place.next_timer}, before {now}"))
-        effects = self._effects(reply)
-        explained, complete = self._match_effects(place, stimulus, now, answers_in(choices.asked), effects)
-        if self._oracle:
-            self._check_choices(place, stimulus, now, answers_in(choices.asked), asked)
-        explained = self._match_queries(explained, [answer["value"] for answer in looked], complete=complete)
+        effects, values = self._effects(reply), [answer["value"] for answer in looked]
+        place.shown[len(place.fed) - 1] = Shown(effects, values, asked)
+        before = place.birth, place.possible, place.complete
+        explained, complete = self._explain(*before, Fed(now, stimulus, choices.asked), effects, values, asked)
         return Seen(tuple(explained), tuple((to, data) for to, data, _ in effects.sends), complete)
+
+    def _explain(
+        self,
+        birth: Birth,
+        nodes: Sequence[Node],
+        complete: bool,
+        fed: Fed,
+        effects: Effects,
+        values: list[Plain],
+        asked: list[Question],
+    ) -> tuple[list[Reaction], bool]:
+        """Returns the reactions with these effects and answers, and True if there can be no others. Raises Found, GivenUp."""
+        assert fed.stimulus is not None, "a crash has no reaction"
+        answers = answers_in(fed.asked)
+        input_ = nodes, complete, fed.stimulus, fed.now, answers
+        explained, complete = self._match_effects(birth, *input_, effects)
+        if self._oracle:
+            self._check_choices(birth, nodes, fed.stimulus, fed.now, answers, asked)
+        return self._match_queries(birth.spec, explained, values, complete=complete), complete
+
+    def follow(self, birth: Birth, nodes: Sequence[Node], fed: Fed, shown: Shown) -> list[Node]:
+        """Returns the nodes after an input that explain what was shown then. Raises Found, GivenUp."""
+        explained, _ = self._explain(birth, nodes, True, fed, shown.effects, shown.values, shown.asked)
+        return list(dict.fromkeys(reaction.node for reaction in explained))
+
+    def plain_shown(self, shown: Shown) -> Outcome:
+        """Returns effects as `other_readings` compares them; there is no order between receivers, nor of events."""
+        sends = [(to, message) for to, _, message in shown.effects.sends]
+        return self._outcome(sends, shown.effects.events, shown.effects.refused)
+
+    def plain_reaction(self, reaction: Reaction) -> Outcome:
+        """Returns a reaction in the same form."""
+        sends = [(part.to, part.message) for part in reaction.effects if isinstance(part, Send)]
+        return self._outcome(sends, self._events(reaction), reaction.refused)
+
+    def _outcome(self, sends: Iterable[tuple[NodeId, Any]], events: Iterable[Any], refused: str | None) -> Outcome:
+        sent: list[Any] = [{"send": send} for send in self._sends(sends)]
+        told = sorted(({"notify": {**event, "type": event["name"]}} for event in events), key=_canonical)
+        return {"effects": [*sorted(sent, key=lambda each: _canonical(each["send"]["to"])), *told], "refused": refused}
 
     def crash(self, place: Place) -> None:
         """Sends `crash` for the node."""
@@ -261,17 +319,24 @@ class Implementation(Player):
         return {"name": plain.pop("type"), **plain}
 
     def _match_effects(
-        self, place: Place, stimulus: Stimulus, now: Instant, answers: tuple[Answer, ...], effects: Effects
+        self,
+        birth: Birth,
+        possible: Sequence[Node],
+        complete: bool,
+        stimulus: Stimulus,
+        now: Instant,
+        answers: tuple[Answer, ...],
+        effects: Effects,
     ) -> tuple[list[Reaction], bool]:
         """Returns the reactions with these effects, one for each resulting state, and True if there can be no others."""
         sent = [Words(to, tuple(_words(self._spec.MESSAGE.plain(message)))) for to, _, message in effects.sends]
-        nodes = (None,) if isinstance(stimulus, Started) else place.possible
-        complete = place.complete or isinstance(stimulus, Started)
+        nodes: Sequence[Node | None] = (None,) if isinstance(stimulus, Started) else possible
+        complete = complete or isinstance(stimulus, Started)
         kept: dict[Any, Reaction] = {}
         likeliest: Reaction | None = None
         tried = 0
         for node in nodes:
-            for reaction in reactions(partial(react, place.birth, node, stimulus, now), answers, sent):
+            for reaction in reactions(partial(react, birth, node, stimulus, now), answers, sent):
                 likeliest = likeliest or reaction
                 tried += 1
                 if self._difference(reaction, effects) is None:
@@ -291,12 +356,18 @@ class Implementation(Player):
         raise Found(Finding(kind, KIND_DETAIL[kind], difference=difference, judged=Judged(likeliest), broken=broken))
 
     def _check_choices(
-        self, place: Place, stimulus: Stimulus, now: Instant, answers: tuple[Answer, ...], asked: list[Question]
+        self,
+        birth: Birth,
+        nodes: Sequence[Node],
+        stimulus: Stimulus,
+        now: Instant,
+        answers: tuple[Answer, ...],
+        asked: list[Question],
     ) -> None:
         """Raises Found if the specification has a choice for which the implementation did not ask, or asked otherwise."""
-        for node in place.possible or (None,):
+        for node in nodes or (None,):
             try:
-                single_reaction(partial(react, place.birth, node, stimulus, now), answers)
+                single_reaction(partial(react, birth, node, stimulus, now), answers)
             except Unasked as unasked:
                 raise Found(_choice_finding(unasked, asked)) from None
 
@@ -308,20 +379,26 @@ class Implementation(Player):
         sent = [(to, message) for to, _, message in effects.sends]
         if _by_receiver(expected_sends) != _by_receiver(sent):
             return "messages", first_difference(self._sends(expected_sends), self._sends(sent), {}, "messages")
-        config = reaction.node.state.config
-        notices = [expected_event(self._spec, config, part.notice) for part in reaction.effects if isinstance(part, Notify)]
-        expected = ignore_order([notice for notice in notices if self._offered.tells(notice["name"])])
+        expected = ignore_order(self._events(reaction))
         if not fits(expected, list(effects.events)):
             return "events", first_difference(expected, list(effects.events), {}, "events")
         return None
 
+    def _events(self, reaction: Reaction) -> list[Any]:
+        """Returns the events of a reaction that the implementation reports."""
+        config = reaction.node.state.config
+        notices = [expected_event(self._spec, config, part.notice) for part in reaction.effects if isinstance(part, Notify)]
+        return [notice for notice in notices if self._offered.tells(notice["name"])]
+
     def _sends(self, sends: Iterable[tuple[NodeId, Any]]) -> list[Plain]:
         return [{"to": ADDRESS.plain(to), "message": self._spec.MESSAGE.plain(message)} for to, message in sends]
 
-    def _match_queries(self, explained: list[Reaction], values: list[Plain], *, complete: bool) -> list[Reaction]:
+    def _match_queries(
+        self, spec: Specification, explained: list[Reaction], values: list[Plain], *, complete: bool
+    ) -> list[Reaction]:
         """Returns the reactions that agree with the answers to all queries."""
         for what, value in zip(self._queries, values, strict=True):
-            shown, query = _canonical(value), self._spec.QUERIES[what]
+            shown, query = _canonical(value), spec.QUERIES[what]
             fitting = [reaction for reaction in explained if _canonical(query(reaction.node.state)) == shown]
             if not fitting and not complete:
                 raise GivenUp

@@ -21,7 +21,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 from hypothesis.strategies import SearchStrategy
 
 from peerproof.conformance.fuzz.corpus import CorpusError
-from peerproof.conformance.fuzz.findings import Finding, Found, GivenUp, NotSupported, Over
+from peerproof.conformance.fuzz.excuses import Excuses
+from peerproof.conformance.fuzz.findings import Finding, Found, GivenUp, NotSupported, Over, rests_on
 from peerproof.conformance.fuzz.inputs.inputs import FORGETTING, Inputs, inputs_of
 from peerproof.conformance.fuzz.kept_runs import Keeper
 from peerproof.conformance.fuzz.known_findings import KnownFindings, name_finding
@@ -64,6 +65,7 @@ class Campaign:
     run: Run | None = None  #: the current run
     finding: Finding | None = None
     known: KnownFindings = field(default_factory=KnownFindings)  #: findings that do not end the campaign
+    excuses: Excuses = field(default_factory=lambda: Excuses("strict", strict=True))  #: what else does not end it
     keeper: Keeper | None = None  #: keeps findings, and runs in which something new happens
     ending: BaseException | None = None
 
@@ -129,8 +131,10 @@ class Campaign:
                 self.keeper.finds_smaller(self.run)
 
     def is_known(self, finding: Finding) -> bool:
-        """Returns True if the finding is in the list of known findings."""
-        return self.known.has(name_finding(self.inputs.spec, finding))
+        """Returns True if the finding is in the list of known findings, or excused."""
+        spec = self.inputs.spec
+        name = name_finding(spec, finding)
+        return self.known.has(name) or self.excuses.has(name, spec.NAME, rests_on(spec, finding), finding.explanations)
 
     def end(self, ending: BaseException) -> BaseException:
         """Records the exception that ends the campaign: Hypothesis may raise another one because of it."""

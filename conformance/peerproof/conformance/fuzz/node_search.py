@@ -13,6 +13,7 @@ from peerproof.conformance.adapter.adapter import Adapter
 from peerproof.conformance.adapter.implementation import create_adapter
 from peerproof.conformance.adapter.messages import Hello
 from peerproof.conformance.fuzz.corpus import FINDINGS, RUNS, Corpus, CorpusError
+from peerproof.conformance.fuzz.excuses import Excuses
 from peerproof.conformance.fuzz.findings import Finding, Over, Skipped
 from peerproof.conformance.fuzz.implementation_players import Implementation, lacking
 from peerproof.conformance.fuzz.inputs.inputs import Inputs, inputs_of
@@ -37,6 +38,7 @@ class NodeSearch:
     corpus: Path | None = None  #: folder that keeps findings and new runs; a search continues where the last one there ended
     timeouts: Timeouts | None = None  #: seconds
     known: KnownFindings = field(default_factory=KnownFindings)  #: findings that do not end the search
+    excuses: Excuses = field(default_factory=Excuses)  #: what else does not end it: what only a decision demands
     on_hello: Callable[[Hello], None] = lambda _: None
     on_progress: Callable[[Counter[str]], None] | None = None  #: gets the counts of runs, steps and events in them
     on_replayed: Callable[[int, int], None] = lambda _runs, _gone: None  #: runs of the corpus, findings that did not recur
@@ -73,9 +75,9 @@ class NodeSearch:
 
     def _campaign(self, player: Player) -> Campaign:
         until = time.monotonic() + self.settings.seconds if self.settings.seconds else None
-        return Campaign(
-            self.inputs, player, self.settings.nodes, until=until, counts=self.counts, progress=self.on_progress, known=self.known
-        )
+        campaign = Campaign(self.inputs, player, self.settings.nodes, until=until, counts=self.counts, progress=self.on_progress)
+        campaign.known = self.known
+        return campaign
 
     def _campaign_of(self, adapter: Adapter) -> Campaign:
         hello = adapter.start()
@@ -85,6 +87,7 @@ class NodeSearch:
         player = Implementation(self.protocol, self.inputs, adapter, hello)
         self.unsupported = player.unsupported
         campaign = self._campaign(player)
+        campaign.excuses = self.excuses
         offered = hello.protocols[self.protocol].capabilities
         campaign.commands = frozenset(word.removeprefix("api.") for word in offered if word.startswith("api."))
         if "restart" not in offered:

@@ -22,6 +22,7 @@ class Place:
     possible: tuple[Node, ...] = ()  #: its possible states, as far as visible from outside; empty if it is down
     complete: bool = True  #: no other state is possible
     fed: list[Fed] = field(default_factory=list)  #: all its inputs
+    shown: dict[int, Any] = field(default_factory=dict)  #: what an implementation showed, by index of the input
     handle: Any = None  #: an implementation's
     next_timer: Instant | None = None  #: when an implementation has its next timer
     kept: Mapping[str, Plain] = field(default_factory=dict)  #: what it kept when it crashed, as in `Inputs.kept`

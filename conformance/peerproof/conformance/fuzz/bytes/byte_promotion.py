@@ -6,6 +6,7 @@ from hashlib import sha256
 from typing import Any
 
 from peerproof.conformance.clauses.catalogue import LEVELS, load
+from peerproof.conformance.fuzz.bytes.flaw_excuses import explain_flaw, flaw_clauses
 from peerproof.conformance.fuzz.bytes.flaws import Flaw
 from peerproof.conformance.fuzz.bytes.seeds import Seeds, read
 from peerproof.conformance.fuzz.findings import NotPromoted
@@ -19,7 +20,7 @@ def vector_of(seeds: Seeds, flaw: Flaw) -> dict[str, Any]:
     message = read(seeds, flaw.data)
     name = None if message is None else seeds.codec.form.names[type(message)]
     items = load(seeds.protocol).items
-    clauses = [clause for clause in seeds.clauses(flaw.data, name) if items[clause].level]
+    clauses = [clause for clause in flaw_clauses(seeds, flaw, explain_flaw(seeds, flaw)) if items[clause].level]
     if not clauses:
         raise NotPromoted("no clause is known that it violates")
     digest = sha256(flaw.data).hexdigest()[:8]

@@ -17,6 +17,7 @@ from peerproof.conformance.fuzz.bytes.flaws import Flaw
 from peerproof.conformance.fuzz.bytes.foreign import Decoder, Search
 from peerproof.conformance.fuzz.bytes.seeds import LONGEST, Seeds, seeds_of
 from peerproof.conformance.fuzz.corpus import Corpus
+from peerproof.conformance.fuzz.excuses import Excuses
 from peerproof.conformance.fuzz.findings import Over
 from peerproof.conformance.fuzz.known_findings import KnownFindings
 from peerproof.conformance.fuzz.search_settings import INPUTS, CannotFuzz, FuzzSettings, FuzzVerdict, NoInputs
@@ -45,6 +46,7 @@ class ByteSearch:
     replayed: int = 0  #: number of inputs of the corpus
     gone: int = 0  #: number of findings of the corpus that did not recur
     because: str | None = None  #: why the search ended early
+    excuses: Excuses = field(default_factory=Excuses)  #: what else does not end the search: what only a decision demands
 
     def __post_init__(self) -> None:
         """Raises NoInputs if the protocol cannot be fuzzed."""
@@ -57,7 +59,7 @@ class ByteSearch:
         """The result of the search."""
         if self.flaw:
             return FuzzVerdict.FOUND
-        return FuzzVerdict.UNUSABLE if self.because else FuzzVerdict.NOTHING_FOUND
+        return FuzzVerdict.UNUSABLE if self.because and not self.excuses.seen else FuzzVerdict.NOTHING_FOUND
 
     def run(self) -> FuzzVerdict:
         """Searches. Raises AdapterUnavailable, CannotFuzz, CorpusError, and FuzzerError if the guided process fails."""
@@ -82,7 +84,7 @@ class ByteSearch:
         decoder = Decoder(adapter, self.seeds, min(LONGEST, limit) if type(limit) is int and limit > 0 else LONGEST)
         until = time.monotonic() + self.settings.seconds if self.settings.seconds else None
         search = Search(self.seeds, decoder, corpus, until, lambda inputs, kept: self.on_progress(Status(inputs, 0, kept)))
-        search.known = self.known
+        search.known, search.excuses = self.known, self.excuses
         name = f"{self.implementation} --bytes --seed {self.settings.seed}"
         try:
             search.search(name, self.settings.seed, INPUTS[self.settings.profile])

@@ -22,9 +22,11 @@ from peerproof.conformance.adapter.choices import nothing_to_choose
 from peerproof.conformance.adapter.messages import InvalidReply, Reply, Request, check
 from peerproof.conformance.fuzz.bytes.byte_mutation import mutate
 from peerproof.conformance.fuzz.bytes.byte_shrinking import Shrinking
+from peerproof.conformance.fuzz.bytes.flaw_excuses import explain_flaw, flaw_rests_on
 from peerproof.conformance.fuzz.bytes.flaws import Flaw, name_flaw
 from peerproof.conformance.fuzz.bytes.seeds import LONGEST, Seeds
 from peerproof.conformance.fuzz.corpus import BYTE_FINDINGS, BYTES, Corpus
+from peerproof.conformance.fuzz.excuses import Excuses
 from peerproof.conformance.fuzz.known_findings import KnownFindings
 from peerproof.conformance.fuzz.restarts import Restarts
 from peerproof.conformance.runner.codec_cases import same
@@ -157,6 +159,7 @@ class Search:
     found: Path | None = None  #: file of the latest finding
     flaw: Flaw | None = None
     known: KnownFindings = field(default_factory=KnownFindings)  #: findings that do not end the search
+    excuses: Excuses = field(default_factory=lambda: Excuses("strict", strict=True))  #: what else does not end it
     _known: list[bytes] = field(default_factory=list)
     _said: set[str] = field(default_factory=set)
 
@@ -222,9 +225,15 @@ class Search:
         return self._unless_known(self.decoder.check(data))
 
     def _unless_known(self, flaw: Flaw | None) -> Flaw | None:
-        return None if flaw and self.known.has(name_flaw(flaw)) else flaw
+        if flaw is None or self.known.has(name_flaw(flaw)):
+            return None
+        explanations = explain_flaw(self.seeds, flaw)
+        based = flaw_rests_on(self.seeds, flaw, explanations)
+        return None if self.excuses.has(name_flaw(flaw), self.seeds.protocol, based, explanations) else flaw
 
     def _shrink(self, flaw: Flaw, path: Path | None) -> None:
+        if not flaw.errors and (alone := self._check(flaw.data)) and alone.what == flaw.what:
+            flaw = alone  # the standard error of a batch goes to its first flaw
         self.flaw = flaw
         shrinking = Shrinking(self.seeds.codec, self._check, flaw)
         try:

@@ -1,0 +1,142 @@
+"""
+What a finding rests on: the document's words, or only decisions and recommendations, as in `peerproof run`.
+
+The inputs of the node are tried again by each other reading of a decision. If one explains all that the node showed, or the
+document is silent about the last step, the finding *differs*, and is *tolerated* if the decision only recommends. The search goes
+on past it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import islice
+from typing import Any, Final, Protocol
+
+from peerproof.conformance.clauses.catalogue import LEVELS, load
+from peerproof.conformance.fuzz.findings import ADAPTERS_OWN, FAILURES, Fed, Finding, basis_text
+from peerproof.conformance.fuzz.players import Place
+from peerproof.conformance.fuzz.reaction import Answer, Birth, Node, Reaction, Started, react, reactions
+from peerproof.conformance.readings.reading import readings_of
+from peerproof.conformance.traces.other_readings import (
+    Explanation,
+    Explanations,
+    Outcome,
+    Taken,
+    explain,
+    is_silent,
+    read_explanations,
+    specification_by,
+)
+from peerproof.spec.core import Specification
+
+#: The kinds of findings in which effects differ.
+EFFECTS: Final = ("messages", "events", "refused")
+
+#: The most outcomes of a step that are compared with those of an open reading.
+MOST_COMPARED: Final = 20
+
+
+class Follower(Protocol):
+    """Judges what a node showed at an input."""
+
+    def follow(self, birth: Birth, nodes: Sequence[Node], fed: Fed, shown: Any) -> Sequence[Node]:
+        """Returns the nodes after an input that explain what was shown then. Raises Found, GivenUp if there are none."""
+
+    def plain_shown(self, shown: Any) -> Outcome:
+        """Returns what was shown as plain data."""
+
+    def plain_reaction(self, reaction: Reaction) -> Outcome:
+        """Returns a reaction in the same form."""
+
+
+@dataclass
+class Excuses:
+    """What does not fail an implementation, and what of it came up; `decisions` and `strict` are those of `peerproof run`."""
+
+    decisions: str = "report"
+    strict: bool = False
+    seen: Counter[str] = field(default_factory=Counter)
+    said: dict[str, str] = field(default_factory=dict)  #: name of a finding -> what it rests on, in a sentence
+
+    def has(self, name: str, protocol: str, clauses: Sequence[str], explanations: Explanations = ()) -> bool:
+        """Returns True if a finding that rests on these clauses is excused, and counts it."""
+        word = self._verdict(protocol, clauses)
+        if word:
+            self.seen[name] += 1
+            self.said.setdefault(name, f"{word}: {basis_text(clauses, explanations)}")
+        return bool(word)
+
+    def _verdict(self, protocol: str, clauses: Sequence[str]) -> str:
+        if not clauses:
+            return ""
+        items = load(protocol).items
+        level = min((items[clause].level or "must" for clause in clauses), key=LEVELS.index)
+        if level == "may" or (level == "should" and not self.strict):
+            return "tolerated"
+        return {"report": "differs", "ignore": "tolerated"}.get(self.decisions, "") if level == "must" else ""
+
+
+def explain_finding(place: Place, finding: Finding, answers: Sequence[Answer], follower: Follower) -> Explanations:
+    """Returns the readings of decisions that explain what a node did, of which the last step is the finding."""
+    if finding.kind in (*ADAPTERS_OWN, "clock", "unreadable"):
+        return ()
+    protocol = place.birth.spec.NAME
+    closed = [number for number, reading in enumerate(readings_of(protocol)) if not (reading.is_open or reading.ends)]
+    found: list[Explanation] = []
+    if finding.kind not in FAILURES:
+        found = explain(protocol, (), closed, partial(_follow_all, place, follower, protocol), most=1)
+    if not found:
+        found = [
+            Explanation((number,), (number,))
+            for number, reading in enumerate(readings_of(protocol))
+            if (reading.ends or (reading.is_open and finding.kind in EFFECTS))
+            and _leaves_open(place, specification_by(protocol, (number,)), answers, None if reading.ends else follower)
+        ]
+    return read_explanations(protocol, found)
+
+
+def _follow_all(place: Place, follower: Follower, protocol: str, taken: Taken) -> bool | None:
+    """Returns True if the readings explain all steps of a node, otherwise None."""
+    birth = replace(place.birth, spec=specification_by(protocol, taken))
+    nodes: Sequence[Node] = ()
+    for index, fed in enumerate(place.fed):
+        try:
+            nodes = () if fed.stimulus is None else follower.follow(birth, nodes, fed, place.shown[index])
+        except Exception:  # noqa: BLE001  # a reading need not be able to do what only the specification leads to
+            return None
+        if fed.stimulus is not None and not nodes:
+            return None
+    return True
+
+
+def _leaves_open(place: Place, spec: Specification, answers: Sequence[Answer], follower: Follower | None) -> bool:
+    """
+    Returns True if the document is silent about the last step, as an open reading shows by what it changes.
+
+    Without a follower the step may be any, and an implementation may even come to an end.
+    """
+    right = _outcomes(place.birth, place, answers)
+    try:
+        other = _outcomes(replace(place.birth, spec=spec), place, answers)
+    except Exception:  # noqa: BLE001  # with this reading an implementation may come to an end
+        return follower is None
+    if follower is None:
+        return {(one.node, one.effects, one.refused) for one in right} != {(one.node, one.effects, one.refused) for one in other}
+    shown = place.shown.get(len(place.fed) - 1)
+    if shown is None:
+        return False
+    return is_silent([*map(follower.plain_reaction, right)], [*map(follower.plain_reaction, other)], follower.plain_shown(shown))
+
+
+def _outcomes(birth: Birth, place: Place, answers: Sequence[Answer]) -> list[Reaction]:
+    """Returns possible outcomes of the last input of a node."""
+    fed = place.fed[-1]
+    stimulus = fed.stimulus
+    if stimulus is None:
+        return []
+    nodes: Sequence[Node | None] = (None,) if isinstance(stimulus, Started) else place.possible
+    every = (one for node in nodes for one in reactions(partial(react, birth, node, stimulus, fed.now), answers))
+    return list(islice(every, MOST_COMPARED))

@@ -1,0 +1,100 @@
+"""Fuzzing fails an implementation for what `peerproof run` fails it, and shows what only a decision demands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.conformance.conftest import Capture
+from tests.support.catching import path_of
+
+from peerproof.cli.main import main
+from peerproof.conformance.fuzz.excuses import Excuses
+from peerproof.conformance.readings.reading import readings_of
+from peerproof.reference.divergences.scuttlebutt import BD04
+
+
+def variant_of(clause: str, name: str) -> type:
+    """The reference with another reading."""
+    reading = next(one for one in readings_of("scuttlebutt") if (one.clause, one.name) == (clause, name))
+    return type(reading.variant("scuttlebutt"))
+
+
+class AcceptsAnyPair(variant_of("BA-03", "accepted")):  # type: ignore[misc]
+    """Sets also what no datagram can hold."""
+
+
+class RespondsAlways(variant_of("BA-32", "empty-responses")):  # type: ignore[misc]
+    """Sends digest responses without entries."""
+
+
+class Utf8Only(variant_of("BA-02", "utf-8-only")):  # type: ignore[misc]
+    """Rejects strings that are not UTF-8."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("variant", "how", "shown"),
+    [
+        (AcceptsAnyPair, [], "only BA-03 asks for this, not the document; another reading explains it: BA-03 as accepted"),
+        (RespondsAlways, [], "only BA-32 asks for this, not the document; another reading explains it: BA-32 as empty-responses"),
+        (BD04, [], "crashed/truncated: only BA-20 asks for this, not the document"),
+        (Utf8Only, ["--bytes"], "only BA-02 asks for this, not the document; another reading explains it: BA-02 as utf-8-only"),
+    ],
+)
+def test_what_only_a_decision_demands_differs_and_the_search_goes_on(
+    variant: type, how: list[str], shown: str, capsys: Capture
+) -> None:
+    fuzz = ["fuzz", "scuttlebutt", *how, "--impl", f"py:{path_of(variant)}"]
+
+    assert main(fuzz) == 0
+    text = capsys.readouterr().out
+    assert "nothing found in" in text
+    assert "\n  differs, " in text
+    assert shown in text
+    assert main([*fuzz, "--decisions", "strict"]) == 1
+    text = capsys.readouterr().out
+    assert shown.rpartition(": only")[2].removeprefix("only ") in text
+    assert "--decisions strict\n" in text.partition("  again: ")[2]
+
+
+@pytest.mark.parametrize(
+    ("clauses", "excuses", "expected"),
+    [
+        (["BA-03"], Excuses(), "differs: only BA-03 asks for this, not the document"),
+        (["BA-03"], Excuses("ignore"), "tolerated: only BA-03 asks for this, not the document"),
+        (["BA-03"], Excuses("strict"), None),
+        (["BA-28"], Excuses("strict"), "tolerated: only BA-28 asks for this, not the document"),
+        (["BA-28"], Excuses(strict=True), None),
+        ([], Excuses(), None),
+    ],
+)
+def test_a_finding_is_excused_as_a_case_would_be(clauses: list[str], excuses: Excuses, expected: str | None) -> None:
+    assert excuses.has("name", "scuttlebutt", clauses) is (expected is not None)
+    assert excuses.said.get("name") == expected
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("variant", "how", "place", "clause"),
+    [
+        (AcceptsAnyPair, [], "scuttlebutt/exchange", "BA-03"),
+        (Utf8Only, ["--bytes"], "scuttlebutt/codec", "BA-02"),
+    ],
+)
+def test_its_vector_cites_the_decision_alone_and_differs_as_well(
+    variant: type, how: list[str], place: str, clause: str, tmp_path: Path, capsys: Capture
+) -> None:
+    impl, file = ("--impl", f"py:{path_of(variant)}"), tmp_path / place / "found.yaml"
+    fuzz = ["fuzz", "scuttlebutt", *how, *impl, "--promote", str(file)]
+
+    assert main(fuzz) == 4
+    assert "tip: --strict --decisions strict makes it a finding" in capsys.readouterr().err
+    assert main([*fuzz, "--decisions", "strict"]) == 1
+    assert f"  clauses: [{clause}]\n" in file.read_text()
+    bundles = tmp_path / "bundles"
+    assert main(["vectors", "export", "--vectors", str(tmp_path), "--gzip", "--output", str(bundles)]) == 0
+    assert [file.name for file in bundles.iterdir()] == ["scuttlebutt.json.gz"]
+    assert main(["run", "--vectors", str(tmp_path), *impl]) == 0
+    assert "1 differ in what only a decision demands" in "".join(capsys.readouterr())
+    assert main(["run", "--vectors", str(tmp_path), *impl, "--decisions", "strict"]) == 1
