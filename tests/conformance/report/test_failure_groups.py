@@ -165,12 +165,32 @@ def test_the_most_specific_clause_that_all_cite_comes_first() -> None:
 
 @pytest.mark.parametrize(
     ("one", "other"),
-    [("index 3 out of range; a", "index 7 out of range; b"), ("no key 'a'", 'no key "b"'), ("at 0x3f2a", "at 0x10")],
+    [
+        ("index 3 out of range; a", "index 7 out of range; b"),
+        ("no key 'a'", 'no key "b"'),
+        ("at 0x3f2a", "at 0x10"),
+        ("unknown field `a`, id 0a1b2c3d4e", "unknown field `b`, id 11aa22bb33"),
+    ],
 )
 def test_numbers_and_names_make_no_other_crash(one: str, other: str) -> None:
     first = failing("first", "crashed", "reply to decode", {"ok": True}, panic(one))
     second = failing("second", "crashed", "reply to recv", {"ok": True}, panic(other))
     assert [count for _, count in differences(first, second)] == [2]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "panicked at /src/node.rs:12:5: called `Option::unwrap()` on a `None` value",
+        "TypeError at decode (file:///mine/codec.mjs:10:5)",
+        "the text is not UTF-8",
+        "did not answer within 10 s",
+    ],
+)
+def test_places_and_words_with_digits_stay(text: str) -> None:
+    """Two calls of the same function that panic in different lines are two faults."""
+    (found,) = differences(failing("v", "crashed", "reply to decode", {"ok": True}, panic(text)))
+    assert found == (f"the adapter reported the error panic: {text}", 1)
 
 
 def test_what_follows_from_an_accepted_message_is_in_its_group() -> None:

@@ -448,15 +448,21 @@ def _general_word(word: str) -> str:
 
 
 def _of_errors(result: Result) -> Iterator[str]:
-    """The text of an error or of the end of a process, without numbers, quotations and the part after a semicolon."""
+    """
+    The text of an error or of the end of a process, without numbers, quotations and the part after a semicolon.
+
+    Places in source files, what was called there, and words with digits in them stay: they tell faults apart.
+    """
     if error := reported_error(result):
         kind, text = "" if result.failure in BROKEN else f"{error.get('code')}: ", str(error.get("message", ""))
     else:
         kind, text = "", result.reason or ""
     line = (text.strip().splitlines() or [""])[0].partition(";")[0]
-    line = re.sub(r"'[^']*'|\"[^\"]*\"|`[^`]*`", "…", line)
-    line = re.sub(r"0x[0-9a-f]+|-?\d+", "N", line)
-    yield f"{_meaning(result)}: {kind}{line}".rstrip(": ")
+    yield f"{_meaning(result)}: {kind}{_VALUE.sub(_general_value, line)}".rstrip(": ")
+
+
+def _general_value(found: re.Match[str]) -> str:
+    return found[0] if found["kept"] else "…" if found["quoted"] else "N"
 
 
 def _of_changes(result: Result) -> Iterator[str]:
@@ -555,6 +561,11 @@ def _kind(value: Any) -> str:
     return {bool: "value", str: "text", list: "list", dict: "object"}.get(type(value), "number")
 
 
+#: In the text of an error: what tells faults apart, or else the values of one case.
+_VALUE: Final = re.compile(
+    r"""(?P<kept>`[A-Z]\w*(?:::\w+)*(?:\(\))?`|[^\s'"`()]*\.[a-z]{1,5}:\d+(?::\d+)?|"[^"]*\.py", line \d+|\bwithin [\d.]+ s\b)"""
+    r"""|(?P<quoted>'[^']*'|"[^"]*"|`[^`]*`)|0x[0-9a-f]+|\b(?=[a-f]*\d)[0-9a-f]{8,}\b|(?<!\w)(?<![A-Za-z_]-)-?\d+"""
+)
 _MOST_DIGITS: Final = 20  #: digits of an integer of 64 bits; longer texts are ids
 _CLASS: Final = re.compile(r" \((at byte \d+: )?\w+\)$")
 _CALL: Final = re.compile(r"(\w+)\(")
