@@ -14,7 +14,7 @@ from tests.support.catching import suite
 from tests.support.reports import MISSED, PASSED, SKIPPED, named, record, report
 
 from peerproof.cli.main import main
-from peerproof.conformance.report.failure_groups import FailureGroup, group_failures
+from peerproof.conformance.report.failure_groups import FailureGroup, command_of_all, group_failures
 from peerproof.conformance.report.html.page import page
 from peerproof.conformance.report.record import Report
 from peerproof.conformance.report.renderings import as_annotations, as_json, as_junit, as_markdown, as_text
@@ -138,6 +138,17 @@ def test_the_example_is_one_that_can_be_read(others: list[tuple[str, str]], exam
     assert group.example == example
 
 
+def test_the_example_is_no_path_of_a_model_if_an_exchange_shows_the_difference_too() -> None:
+    """Even if the exchange shows another difference besides."""
+    both = Difference("steps[1].observe.view", [{"addr": "a"}], [{"addr": "b"}])
+    exchange = replace(failing("one", *VIEW), difference=both)
+    path = replace(exchange, id="scuttlebutt/model/m", vector="scuttlebutt/model/m", difference=replace(both, actual=[]))
+
+    (group,) = group_failures(report(path, exchange))
+
+    assert (group.difference, group.example) == ("a query returned another value: view: an item is missing", exchange.id)
+
+
 def test_three_failures_of_a_group_are_shown_in_full_and_a_command_shows_all() -> None:
     found = report(*(failing(f"v-{number}", *VIEW) for number in range(5)))
     more = "2 more cases like these: peerproof run scuttlebutt --impl './mine --flag' -k clause:B-11 --all\n"
@@ -161,6 +172,31 @@ def test_the_most_specific_clause_that_all_cite_comes_first() -> None:
     (group,) = group_failures(report(*cases, replace(PASSED, clauses=("B-01",))))
 
     assert group.clauses == ("B-02", "B-01")
+
+
+def test_of_clauses_that_most_cases_cite_the_one_that_no_other_vector_cites_comes_first() -> None:
+    cited = [("B-01", "B-34")] * 4 + [("B-34",)] * 2 + [("B-02",)]
+    cases = [
+        replace(failing(str(number), *VIEW, clauses=clauses), vector=f"scuttlebutt/exchange/{number}")
+        for number, clauses in enumerate(cited)
+    ]
+
+    (group,) = group_failures(report(*cases, replace(PASSED, clauses=("B-01",))))
+
+    assert group.clauses == ("B-34", "B-01")
+
+
+def test_a_clause_is_counted_once_for_a_vector_of_many_cases() -> None:
+    cases = [failing(name, *VIEW, clauses=("B-22", "B-30")) for name in ("one", "two")]
+    parts = [replace(PASSED, id=f"{PASSED.vector}#{part}", clauses=("B-30",)) for part in ("decode", "encode", "reencode")]
+    others = [
+        replace(PASSED, id=f"scuttlebutt/codec/{name}", vector=f"scuttlebutt/codec/{name}", clauses=("B-22",)) for name in "ab"
+    ]
+
+    (group,) = group_failures(report(*cases, *parts, *others))
+
+    assert group.clauses == ("B-30", "B-22")
+    assert " -k clause:B-30 " in command_of_all(group, report(*cases, *parts, *others))
 
 
 @pytest.mark.parametrize(
