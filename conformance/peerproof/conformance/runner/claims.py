@@ -1,13 +1,17 @@
-"""The readings that an implementation claims in its hello: whether they are described, and whether some case confirms them."""
+"""What an implementation claims in its hello: readings that are described and confirmed, and choices that it asks for."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from peerproof.conformance.adapter.adapter import AdapterUnavailable
 from peerproof.conformance.adapter.messages import Hello
 from peerproof.conformance.readings.reading import readings_of
-from peerproof.conformance.runner.result import Result
+from peerproof.conformance.runner.result import BROKEN, STATUSES, Result
+from peerproof.conformance.runner.trial import Case
+from peerproof.conformance.runner.worker import ADAPTERS_OWN
+from peerproof.conformance.suite.printable import count_text
 from peerproof.spec.protocols import PROTOCOLS
 
 
@@ -27,3 +31,15 @@ def unseen_claims(readings: Mapping[str, str], results: Iterable[Result]) -> Ite
         cited = sum(decision in result.clauses for result in tried)
         if cited and not any(f"{decision}: {name}" in result.branches for result in tried):
             yield f"hello claims {decision} as {name!r}, but none of {cited} cases that cite it confirms that"
+
+
+def unasked_choices(hello: Hello, cases: Iterable[Case], results: Iterable[Result], asked: Collection[str]) -> Iterator[str]:
+    """Yields a note for each protocol in which cases with random choices fail and hello says that it asks, but it never did."""
+    choosing = {case.id: case.vector.protocol for case in cases if "choices.oracle" in case.needs}
+    failing = [result for result in results if STATUSES[result.status] and result.failure not in (None, *BROKEN, *ADAPTERS_OWN)]
+    for protocol, count in Counter(choosing[result.id] for result in failing if result.id in choosing).items():
+        if hello.is_oracle(protocol) and protocol not in asked:
+            yield (
+                f'{protocol}: hello has "choices": "oracle", but no question was asked: the implementation makes its own random '
+                f'choices, and {count_text(count, "case")} with such choices failed. Ask for each choice (choose), or claim "set"'
+            )
