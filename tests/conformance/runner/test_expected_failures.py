@@ -11,7 +11,7 @@ from tests.conformance.conftest import Capture
 from tests.support.numbered import COUNT, command, digits, vector_id
 
 from peerproof.cli.main import main
-from peerproof.conformance.runner.expected_failures import ExpectedFailures, ListError, drop_passing, load_expected_failures
+from peerproof.conformance.runner.expected_failures import ExpectedFailures, ListError, load_expected_failures, rewrite
 from peerproof.conformance.runner.result import Result
 
 TODAY = date(2026, 6, 1)
@@ -146,10 +146,45 @@ def test_an_update_drops_the_cases_that_pass_and_keeps_all_else(
 
     tolerated = [replace(result("tolerated", "value"), id=case) for case in CASES if case not in passing]
 
-    text, dropped = drop_passing(tmp_path / "known.txt", results + tolerated, CASES)
+    text, passed, replaced = rewrite(tmp_path / "known.txt", results + tolerated, CASES)
 
     assert text.splitlines() == ["# id  failure  expiry  link  reason", "", *left]
-    assert bool(dropped) is (entry not in left)
+    assert (bool(passed), replaced) == (entry not in left, [])
+
+
+OTHERWISE = f"{ID} rejected 2027-01-01 https://x not written yet"
+
+
+def test_of_two_entries_of_a_case_the_one_that_does_not_occur_is_a_fault_of_the_list(tmp_path: Path) -> None:
+    known = listed(tmp_path, OTHERWISE, ENTRY)
+
+    assert list(known.contradictions([known.apply_to(result("failed", "value"))])) == [
+        f"{known.file}:3: {ID} fails as value, as line 4 says: remove the line"
+    ]
+    for other in (result("passed"), result("skipped"), result("crashed", "crashed")):
+        assert not list(known.contradictions([other]))
+    assert not list(replace(known, is_updated=True).contradictions([result("known", "value")]))
+
+
+@pytest.mark.parametrize(
+    ("entries", "failing", "left"),
+    [
+        ([OTHERWISE], [(ID, "value", "another text")], [f"{ID}  value     2027-01-01  https://x  another text"]),
+        ([OTHERWISE], [], [OTHERWISE]),  # an update writes no new failures
+        ([OTHERWISE, ENTRY], [], [ENTRY]),
+        ([OTHERWISE, f"{ID} crashed - - x"], [(ID, "value", "y")], [f"{ID}  value     2027-01-01  https://x  y"]),
+        (["*#decode rejected - - x"], [(ID, "value", "y")], ["*#decode rejected - - x"]),  # the caller appends it
+    ],
+)
+def test_an_entry_of_a_case_that_fails_otherwise_is_replaced(
+    tmp_path: Path, entries: list[str], failing: list[tuple[str, str, str]], left: list[str]
+) -> None:
+    known = listed(tmp_path, *entries)
+
+    text, passed, replaced = rewrite(tmp_path / "known.txt", [known.apply_to(result("failed", "value"))], CASES, failing)
+
+    assert text.splitlines()[2:] == left
+    assert (passed, replaced) == ([], [ID] if left != entries else [])
 
 
 @pytest.mark.slow
@@ -180,9 +215,22 @@ def test_a_list_that_is_written_is_met_and_one_that_is_updated_is_met_again(
     known.write_text(kept + more)
     for path in (new, known):
         code, said = run("--known-failing", str(known), "--write-known-failing", str(path))
-        assert (code, f"{path}: 1 case removed, which passed; 1 case added; --known-failing {path}" in said) == (0, True)
-        assert path.read_text() == f"{kept}# mine\n{written.splitlines(keepends=True)[-1]}"
-    assert run("--known-failing", str(known))[0] == 0
+        done = "1 case removed, which passed; 1 line replaced, whose cases fail otherwise now\n"
+        assert (code, f"{path}: {done}" in said) == (0, True)
+        reason = "the implementation ended: the implementation exited with code N"
+        assert path.read_text() == f"# mine\n{vector_id(3)}#decode  crashed   2999-01-01  https://x  {reason}\n# mine\n"
+    code, said = run("--known-failing", str(known), "--write-known-failing", str(known))
+    assert (code, f"{known}: it lists what fails, nothing is to change" in said) == (0, True)
+
+    known.write_text(f"# mine\n{kept.splitlines()[1]}\n{written}")
+    code, said = run("--known-failing", str(known))
+    assert (code, f"list: {known}:2: {vector_id(3)}#decode fails as crashed, as line 6 says: remove the line" in said) == (
+        1,
+        True,
+    )
+    known.write_text("# mine\n")
+    code, said = run("--known-failing", str(known), "--write-known-failing", str(known))
+    assert (code, f"{known}: 1 case added; --known-failing {known} expects" in said) == (0, True)
 
 
 @pytest.mark.parametrize(

@@ -129,7 +129,8 @@ class Plugin:
         if hasattr(session.config, "workerinput") or not self._lines:
             return
         report = self._report = read([self._header, *self._lines])
-        claims = list(unseen_claims(self._readings, report.results))
+        listed = self._implementation.run.expected
+        claims = [*unseen_claims(self._readings, report.results), *listed.contradictions(report.results)]
         report.problems = self._problems + claims
         if len(report.results) == report.selected:
             report.because = None

@@ -58,6 +58,7 @@ class Session:
         try:
             self.end = run(reach, adapter, hello, self.cases, settings, self.take)
             self.report.problems += unseen_claims(hello.readings, self.report.results)
+            self.report.problems += self.expected.contradictions(self.report.results)
             self.report.notes += unasked_choices(hello, self.cases, self.report.results, self.end.asked)
             self.report.because = self.end.because
         except KeyboardInterrupt:
