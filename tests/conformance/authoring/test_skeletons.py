@@ -663,6 +663,7 @@ def test_what_the_commands_write_is_ignored_by_git(language: str, here: Path) ->
 
     (here / "conformance/fuzz-corpus").mkdir()
     (here / "conformance/fuzz-corpus/found").touch()
-    (here / "conformance/conformance.xml").touch()
+    for name in ("conformance.xml", "conformance.jsonl"):
+        (here / "conformance" / name).touch()
 
     assert shell("git status --porcelain | grep -v ^A", here).stdout == ""
