@@ -64,7 +64,7 @@ after((context) => {
     context.diagnostic(`cases that differ: ${differs.length}, such as ${differs[0]}; ${remedy}`);
   }
   if (!STRICT && unmet.length > 0) {
-    context.diagnostic(`tolerated cases: ${unmet.length}, such as ${unmet[0]}; set STRICT to true in implementation.test.js: then they fail`);
+    context.diagnostic(`tolerated cases: ${unmet.length}, such as ${unmet[0]}; to make them fail, set STRICT in implementation.test.js`);
   }
   if (stale.length > 0) {
     const protocols = implementations.map(({ protocol }) => protocol).join();
