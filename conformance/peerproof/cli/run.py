@@ -150,7 +150,8 @@ def _add_comparison(group: options.Options) -> None:
         metavar="FILE",
         type=Path,
         help="write such a list of all cases that fail now, and exit with 0. With --known-failing, the list is that one, without "
-        "the cases that pass, and with what newly fails at its end. FILE must not exist, unless both name the same",
+        "the cases that pass, with the lines of cases that fail otherwise replaced, and with what newly fails at its end. FILE "
+        "must not exist, unless both name the same",
     )
     add(
         "--update-known-failing",
@@ -390,21 +391,27 @@ def _write_list(args: Namespace, report: Report, suite: Suite, code: int) -> int
         note(f"{path} is unchanged: not every case was run")
         return code
     try:
-        text, done = "", []
+        text, done = "", list[str]()
+        failing = list_failing(report) if args.write_known_failing else []
         if read:
-            text, dropped = expected_failures.drop_passing(read, report.results, case_ids(suite, args.slack))
-            done.append(f"{count_text(len(dropped), 'case')} removed, which passed")
+            text, passed, replaced = expected_failures.rewrite(
+                read, report.results, case_ids(suite, args.slack), failing if args.write_known_failing else None
+            )
+            failing = [entry for entry in failing if entry[0] not in replaced]
+            done += [f"{count_text(len(passed), 'case')} removed, which passed"] * bool(passed)
+            done += [f"{count_text(len(replaced), 'line')} replaced, whose cases fail otherwise now"] * bool(replaced)
         if args.write_known_failing:
-            failing, code = list_failing(report), FAILED if report.problems else OK
+            code = FAILED if report.problems else OK
             text = text or expected_failures.render_heading(report.implementation["name"])
             text += expected_failures.render_entries(failing)
             how = "added" if read else "written"
-            done.append(f"{count_text(len(failing), 'case')} {how}; --known-failing {path} expects that they fail")
+            expects = f"; --known-failing {path} expects that they fail"
+            done += [f"{count_text(len(failing), 'case')} {how}{expects}"] * bool(failing or not read)
         output.write_whole(path, text)
     except (expected_failures.ListError, output.CannotWrite) as error:
         print_error(f"the list of expected failures cannot be written: {error}")
         return INTERRUPTED
-    note(f"{path}: {'; '.join(done)}")
+    note(f"{path}: {'; '.join(done) or 'it lists what fails, nothing is to change'}")
     return code
 
 

@@ -142,7 +142,7 @@ def test_the_exit_code_tells_a_mistake_from_an_adapter_that_cannot_be_used(impl:
         (Harness, None, "wendy", "has no random choices"),
         (Unclear, True, "scuttlebutt", "round.partner (10)"),
         (Elsewhere, False, "scuttlebutt", "it asks at 'dice'"),
-        (Silent, None, "scuttlebutt", "no question was asked"),
+        (Silent, False, "scuttlebutt", "no question was asked at round.partner: it chooses at random itself"),
         (Own, None, "scuttlebutt", '"choices": "set"'),
     ],
 )

@@ -14,7 +14,7 @@ from tests.support.catching import suite
 from tests.support.reports import MISSED, PASSED, SKIPPED, named, record, report
 
 from peerproof.cli.main import main
-from peerproof.conformance.report.failure_groups import FailureGroup, group_failures
+from peerproof.conformance.report.failure_groups import FailureGroup, command_of_all, group_failures
 from peerproof.conformance.report.html.page import page
 from peerproof.conformance.report.record import Report
 from peerproof.conformance.report.renderings import as_annotations, as_json, as_junit, as_markdown, as_text
@@ -138,6 +138,17 @@ def test_the_example_is_one_that_can_be_read(others: list[tuple[str, str]], exam
     assert group.example == example
 
 
+def test_the_example_is_no_path_of_a_model_if_an_exchange_shows_the_difference_too() -> None:
+    """Even if the exchange shows another difference besides."""
+    both = Difference("steps[1].observe.view", [{"addr": "a"}], [{"addr": "b"}])
+    exchange = replace(failing("one", *VIEW), difference=both)
+    path = replace(exchange, id="scuttlebutt/model/m", vector="scuttlebutt/model/m", difference=replace(both, actual=[]))
+
+    (group,) = group_failures(report(path, exchange))
+
+    assert (group.difference, group.example) == ("a query returned another value: view: an item is missing", exchange.id)
+
+
 def test_three_failures_of_a_group_are_shown_in_full_and_a_command_shows_all() -> None:
     found = report(*(failing(f"v-{number}", *VIEW) for number in range(5)))
     more = "2 more cases like these: peerproof run scuttlebutt --impl './mine --flag' -k clause:B-11 --all\n"
@@ -163,14 +174,59 @@ def test_the_most_specific_clause_that_all_cite_comes_first() -> None:
     assert group.clauses == ("B-02", "B-01")
 
 
+def test_of_clauses_that_most_cases_cite_the_one_that_no_other_vector_cites_comes_first() -> None:
+    cited = [("B-01", "B-34")] * 4 + [("B-34",)] * 2 + [("B-02",)]
+    cases = [
+        replace(failing(str(number), *VIEW, clauses=clauses), vector=f"scuttlebutt/exchange/{number}")
+        for number, clauses in enumerate(cited)
+    ]
+
+    (group,) = group_failures(report(*cases, replace(PASSED, clauses=("B-01",))))
+
+    assert group.clauses == ("B-34", "B-01")
+
+
+def test_a_clause_is_counted_once_for_a_vector_of_many_cases() -> None:
+    cases = [failing(name, *VIEW, clauses=("B-22", "B-30")) for name in ("one", "two")]
+    parts = [replace(PASSED, id=f"{PASSED.vector}#{part}", clauses=("B-30",)) for part in ("decode", "encode", "reencode")]
+    others = [
+        replace(PASSED, id=f"scuttlebutt/codec/{name}", vector=f"scuttlebutt/codec/{name}", clauses=("B-22",)) for name in "ab"
+    ]
+
+    (group,) = group_failures(report(*cases, *parts, *others))
+
+    assert group.clauses == ("B-30", "B-22")
+    assert " -k clause:B-30 " in command_of_all(group, report(*cases, *parts, *others))
+
+
 @pytest.mark.parametrize(
     ("one", "other"),
-    [("index 3 out of range; a", "index 7 out of range; b"), ("no key 'a'", 'no key "b"'), ("at 0x3f2a", "at 0x10")],
+    [
+        ("index 3 out of range; a", "index 7 out of range; b"),
+        ("no key 'a'", 'no key "b"'),
+        ("at 0x3f2a", "at 0x10"),
+        ("unknown field `a`, id 0a1b2c3d4e", "unknown field `b`, id 11aa22bb33"),
+    ],
 )
 def test_numbers_and_names_make_no_other_crash(one: str, other: str) -> None:
     first = failing("first", "crashed", "reply to decode", {"ok": True}, panic(one))
     second = failing("second", "crashed", "reply to recv", {"ok": True}, panic(other))
     assert [count for _, count in differences(first, second)] == [2]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "panicked at /src/node.rs:12:5: called `Option::unwrap()` on a `None` value",
+        "TypeError at decode (file:///mine/codec.mjs:10:5)",
+        "the text is not UTF-8",
+        "did not answer within 10 s",
+    ],
+)
+def test_places_and_words_with_digits_stay(text: str) -> None:
+    """Two calls of the same function that panic in different lines are two faults."""
+    (found,) = differences(failing("v", "crashed", "reply to decode", {"ok": True}, panic(text)))
+    assert found == (f"the adapter reported the error panic: {text}", 1)
 
 
 def test_what_follows_from_an_accepted_message_is_in_its_group() -> None:

@@ -14,6 +14,7 @@ from tests.support.reports import MISSED, PASSED, SKIPPED, THEIRS, report
 
 from peerproof.conformance.report.record import NoReport, load, read, read_all
 from peerproof.conformance.report.session import run_implementation
+from peerproof.conformance.report.summary import summary
 from peerproof.conformance.runner.cases import select_cases
 from peerproof.conformance.runner.result import of_plain
 
@@ -129,3 +130,19 @@ def test_what_is_wrong_with_a_file_is_said_with_its_name(content: bytes | None, 
 
     with pytest.raises(NoReport, match=f"run.jsonl: .*{said}"):
         load(file)
+
+
+@pytest.mark.parametrize(
+    ("impl", "is_noted"),
+    [("tests.support.implementations:AlwaysTheFirst", True), ("peerproof.reference.divergences.scuttlebutt:BD03", False)],
+)
+def test_choices_that_are_never_asked_for_are_noted_where_cases_fail(impl: str, is_noted: bool) -> None:
+    cases = [case for case in select_cases(suite(), "protocol:scuttlebutt") if "choices.oracle" in case.needs][:200]
+
+    found = run_implementation(f"py:{impl}", cases, suite=suite()).report
+
+    assert found.totals["failed"]
+    assert [note for note in found.notes if 'scuttlebutt: hello has "choices": "oracle", but no question' in note] == found.notes
+    assert bool(found.notes) is is_noted
+    assert [line for line in summary(found) if line.startswith("note: ")] == [f"note: {note}" for note in found.notes]
+    assert read(found.lines()).notes == found.notes

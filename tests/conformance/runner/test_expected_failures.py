@@ -11,7 +11,7 @@ from tests.conformance.conftest import Capture
 from tests.support.numbered import COUNT, command, digits, vector_id
 
 from peerproof.cli.main import main
-from peerproof.conformance.runner.expected_failures import ExpectedFailures, ListError, drop_passing, load_expected_failures
+from peerproof.conformance.runner.expected_failures import ExpectedFailures, ListError, load_expected_failures, rewrite
 from peerproof.conformance.runner.result import Result
 
 TODAY = date(2026, 6, 1)
@@ -146,10 +146,35 @@ def test_an_update_drops_the_cases_that_pass_and_keeps_all_else(
 
     tolerated = [replace(result("tolerated", "value"), id=case) for case in CASES if case not in passing]
 
-    text, dropped = drop_passing(tmp_path / "known.txt", results + tolerated, CASES)
+    text, passed, replaced = rewrite(tmp_path / "known.txt", results + tolerated, CASES)
 
     assert text.splitlines() == ["# id  failure  expiry  link  reason", "", *left]
-    assert bool(dropped) is (entry not in left)
+    assert (bool(passed), replaced) == (entry not in left, [])
+
+
+OTHERWISE = f"{ID} rejected 2027-01-01 https://x not written yet"
+
+
+@pytest.mark.parametrize(
+    ("entries", "failing", "left"),
+    [
+        ([OTHERWISE], [(ID, "value", "another text")], [f"{ID}  value     2027-01-01  https://x  another text"]),
+        ([OTHERWISE], None, [OTHERWISE]),  # an update writes no new failures,
+        ([OTHERWISE, ENTRY], None, [OTHERWISE, ENTRY]),  # and keeps both entries of a case that fails in one way or the other
+        ([OTHERWISE, ENTRY], [], [ENTRY]),
+        ([OTHERWISE, f"{ID} crashed - - x"], [(ID, "value", "y")], [f"{ID}  value     2027-01-01  https://x  y"]),
+        (["*#decode rejected - - x"], [(ID, "value", "y")], ["*#decode rejected - - x"]),  # the caller appends it
+    ],
+)
+def test_an_entry_of_a_case_that_fails_otherwise_is_replaced(
+    tmp_path: Path, entries: list[str], failing: list[tuple[str, str, str]] | None, left: list[str]
+) -> None:
+    known = listed(tmp_path, *entries)
+
+    text, passed, replaced = rewrite(tmp_path / "known.txt", [known.apply_to(result("failed", "value"))], CASES, failing)
+
+    assert text.splitlines()[2:] == left
+    assert (passed, replaced) == ([], [ID] if left != entries else [])
 
 
 def test_an_update_lists_no_case_twice(tmp_path: Path) -> None:
@@ -157,7 +182,7 @@ def test_an_update_lists_no_case_twice(tmp_path: Path) -> None:
     entries = f"{CASES[1]}  value  -  -  mine\n*  value  -  -  all\n*  crashed  -  -  ends"
     listed(tmp_path, entries)
 
-    text, _ = drop_passing(tmp_path / "known.txt", [replace(result("stale"), id=CASES[0])], CASES)
+    text, *_ = rewrite(tmp_path / "known.txt", [replace(result("stale"), id=CASES[0])], CASES)
     (tmp_path / "known.txt").write_text(text)
 
     kept = [(entry.pattern, entry.failure) for entry in load_expected_failures(tmp_path / "known.txt").entries]
@@ -193,9 +218,16 @@ def test_a_list_that_is_written_is_met_and_one_that_is_updated_is_met_again(
     known.write_text(kept + more)
     for path in (new, known):
         code, said = run("--known-failing", str(known), "--write-known-failing", str(path))
-        assert (code, f"{path}: 1 case removed, which passed; 1 case added; --known-failing {path}" in said) == (0, True)
-        assert path.read_text() == f"{kept}# mine\n{written.splitlines(keepends=True)[-1]}"
-    assert run("--known-failing", str(known))[0] == 0
+        done = "1 case removed, which passed; 1 line replaced, whose cases fail otherwise now\n"
+        assert (code, f"{path}: {done}" in said) == (0, True)
+        reason = "the implementation ended: the implementation exited with code N"
+        assert path.read_text() == f"# mine\n{vector_id(3)}#decode  crashed   2999-01-01  https://x  {reason}\n# mine\n"
+    code, said = run("--known-failing", str(known), "--write-known-failing", str(known))
+    assert (code, f"{known}: it lists what fails, nothing is to change" in said) == (0, True)
+
+    known.write_text("# mine\n")
+    code, said = run("--known-failing", str(known), "--write-known-failing", str(known))
+    assert (code, f"{known}: 1 case added; --known-failing {known} expects" in said) == (0, True)
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from peerproof.conformance.adapter.messages import Hello, InvalidReply, Reply, R
 from peerproof.conformance.clauses.catalogue import specification
 from peerproof.conformance.diagrams.labels import visible
 from peerproof.conformance.runner.cases import least_configuration, legal_messages, whole_configuration
+from peerproof.conformance.suite.printable import count_text
 from peerproof.conformance.vectors.plain_data import describe_bytes
 from peerproof.conformance.vectors.suite import Suite
 from peerproof.conformance.vectors.vector_file import needs_of_nodes
@@ -32,6 +33,8 @@ _LARGE: Final = 2**20  #: bytes, twice as many digits
 _REAL_PAUSE: Final = 0.05  #: seconds
 _LATER: Final = 600_000  #: milliseconds of virtual time
 _ROUNDS: Final = 10  #: timers run for a node, to collect its choices and events
+#: By protocol: what is chosen at random before a timer sends a message, if the node knows several others.
+_CHOSEN_BY_TIMERS: Final = {"scuttlebutt": "round.partner"}
 _LATE: Final = 3  #: timers due when a late runner advances
 _ERROR_LINES: Final = 12  #: lines of standard error below a failure of the implementation
 _TRACEBACK: Final = "Traceback (most recent call last)"  #: of Python, where the frames that matter come last
@@ -83,6 +86,7 @@ class Bench:
         self.check = ""  #: the one that is being made
         self.is_opening = False  #: the last request was to open a node
         self.first: dict[str, str] = {}  #: failures, by the check that found them first
+        self.sent_by_timers = 0  #: number of messages
         self._choices = Choices("smoke")
 
     def offers(self, capability: str) -> None:
@@ -157,6 +161,7 @@ class Bench:
             if reply["next_timer_ms"] is None:
                 break
             reply = self.fine({"op": "advance", "handle": node["handle"], "now_ms": reply["next_timer_ms"]})[0]
+            self.sent_by_timers += sum("send" in effect for effect in reply["effects"])
 
     def query_all(self, handle: Any) -> dict[str, Any]:
         """Returns the answers to every query that takes no argument."""
@@ -375,6 +380,11 @@ def questions(bench: Bench) -> str:
         if not _is_sorted(options):
             raise Flaw(f"it asks at {site} for {json.dumps(options)}: expected two or more different options, sorted")
     asked = Counter(question["site"] for question in bench.questions)
+    if not asked and bench.sent_by_timers and bench.protocol in _CHOSEN_BY_TIMERS:
+        what = f"timers sent {count_text(bench.sent_by_timers, 'message')}, and no question was asked"
+        raise Flaw(
+            f'hello has "choices": "oracle", but {what} at {_CHOSEN_BY_TIMERS[bench.protocol]}: it chooses at random itself'
+        )
     if not asked:
         raise Inapplicable(f'hello has "choices": "oracle", but no question was asked; the sites are {", ".join(sites)}')
     silent = ", ".join(site for site in sites if site not in asked)
@@ -440,7 +450,11 @@ CHECKS: Final[tuple[tuple[Callable[[Bench], str], str], ...]] = (
     (isolation, "keep the whole state of a node in the object behind its handle; no globals"),
     (outcomes, "accept sent for every message that the node may have sent: took_us is microseconds, null if it did not arrive"),
     (connections, "buffer the bytes of each conn until the message is whole, and answer on that connection only"),
-    (questions, "ask only where the protocol says at random, with all options sorted by their bytes, and not for a single one"),
+    (
+        questions,
+        "ask where the protocol says at random and only there, with all options sorted by their bytes, and not for a single one; "
+        'or claim "choices": "set"',
+    ),
     (events, "name events as the protocol does: the page Messages lists them; leave out all others"),
     (clock, "take the time from now_ms only; run timers in advance, and say in next_timer_ms when the next one is due"),
     (late_clock, "in advance, run the timer that is due first until none is due any more, each at its due time"),

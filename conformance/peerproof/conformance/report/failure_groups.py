@@ -78,7 +78,8 @@ def group_failures(report: Report) -> list[FailureGroup]:
     """
     failing = _failing(report)
     found = _find_differences(failing)
-    cited = Counter(clause for result in report.results for clause in result.clauses)
+    citing = {result.vector: result.clauses for result in report.results}
+    cited = Counter(clause for clauses in citing.values() for clause in dict.fromkeys(clauses))
     groups = [_group(key[1], members, found, cited) for key, members in _cover(failing, found)]
     return sorted(groups, key=lambda group: -len(group.cases))
 
@@ -205,18 +206,24 @@ def _group(
 
 def _example(members: Sequence[Result], found: Mapping[str, Sequence[str]]) -> Result:
     """The simplest case; of the simplest ones the first whose texts are plain, if there is one, or else printable."""
-    simplest = nsmallest(MOST_COMPARED, members, key=lambda result: _complexity(result, len(found[result.id])))
-    fewest = [result for result in simplest if len(found[result.id]) == len(found[simplest[0].id])]
+    keys = {result.id: _complexity(result, len(found[result.id])) for result in members}
+    simplest = nsmallest(MOST_COMPARED, members, key=lambda result: keys[result.id])
+    fewest = [result for result in simplest if keys[result.id][:2] == keys[simplest[0].id][:2]]
     return min(fewest, key=_strangeness)
 
 
-def _complexity(result: Result, differences: int) -> tuple[int, int, int, int, int, str]:
-    """A sort key: fewer differences and events, lower layers, shorter messages, and fewer clauses are simpler."""
+def _complexity(result: Result, differences: int) -> tuple[bool, int, int, int, int, int, str]:
+    """
+    A sort key: first a message or an exchange that is of a few clauses, rather than a path of a model.
+
+    Then fewer differences and events, lower layers, shorter messages, and fewer clauses are simpler.
+    """
     size = sum(len(str(request.get("bytes", request.get("value", "")))) for request in result.essence)
     size += sum(len(part.label if isinstance(part, Arrow) else part.what) for part in result.story)
     layer = result.vector.split("/")[1]
     rank = LAYERS.index(layer) if layer in LAYERS else len(LAYERS)
-    return differences, rank, len(result.story), size, len(result.clauses), result.id
+    is_broad = rank >= LAYERS.index("cluster") or len(result.clauses) > MOST_CLAUSES
+    return is_broad, differences, rank, len(result.story), size, len(result.clauses), result.id
 
 
 def _strangeness(result: Result) -> int:
@@ -248,15 +255,20 @@ def _texts(value: Any) -> Iterator[str]:
 
 def _typical_clauses(members: Sequence[Result], cited: Mapping[str, int]) -> list[str]:
     """
-    The clauses that all cases cite, rarest in the run first; or else those that more than half of them cite.
+    The clauses that all cases cite, those first that fewest vectors of the run cite; or else those that more than half cite,
+    those first that fewest other vectors cite.
 
     Decisions are left out if clauses of the document are cited: to violate a decision is no failure.
     """
     counts = Counter(clause for result in members for clause in dict.fromkeys(result.clauses))
     counts = Counter({clause: count for clause, count in counts.items() if not is_decision(clause)}) or counts
+    citing = {result.vector: result.clauses for result in members}
+    vectors = Counter(clause for clauses in citing.values() for clause in dict.fromkeys(clauses))
     shared = [clause for clause, count in counts.items() if count == len(members)]
-    usual = shared or [clause for clause, count in counts.items() if 2 * count > len(members)]
-    return sorted(usual, key=lambda clause: (cited[clause] - counts[clause], cited[clause], clause))[:MOST_CLAUSES]
+    if shared:
+        return sorted(shared, key=lambda clause: (cited[clause], clause))[:MOST_CLAUSES]
+    usual = [clause for clause, count in counts.items() if 2 * count > len(members)]
+    return sorted(usual, key=lambda clause: (cited[clause] - vectors[clause], cited[clause], clause))[:MOST_CLAUSES]
 
 
 def _place(result: Result) -> str:
@@ -448,15 +460,21 @@ def _general_word(word: str) -> str:
 
 
 def _of_errors(result: Result) -> Iterator[str]:
-    """The text of an error or of the end of a process, without numbers, quotations and the part after a semicolon."""
+    """
+    The text of an error or of the end of a process, without numbers, quotations and the part after a semicolon.
+
+    Places in source files, what was called there, and words with digits in them stay: they tell faults apart.
+    """
     if error := reported_error(result):
         kind, text = "" if result.failure in BROKEN else f"{error.get('code')}: ", str(error.get("message", ""))
     else:
         kind, text = "", result.reason or ""
     line = (text.strip().splitlines() or [""])[0].partition(";")[0]
-    line = re.sub(r"'[^']*'|\"[^\"]*\"|`[^`]*`", "…", line)
-    line = re.sub(r"0x[0-9a-f]+|-?\d+", "N", line)
-    yield f"{_meaning(result)}: {kind}{line}".rstrip(": ")
+    yield f"{_meaning(result)}: {kind}{_VALUE.sub(_general_value, line)}".rstrip(": ")
+
+
+def _general_value(found: re.Match[str]) -> str:
+    return found[0] if found["kept"] else "…" if found["quoted"] else "N"
 
 
 def _of_changes(result: Result) -> Iterator[str]:
@@ -555,6 +573,11 @@ def _kind(value: Any) -> str:
     return {bool: "value", str: "text", list: "list", dict: "object"}.get(type(value), "number")
 
 
+#: In the text of an error: what tells faults apart, or else the values of one case.
+_VALUE: Final = re.compile(
+    r"""(?P<kept>`[A-Z]\w*(?:::\w+)*(?:\(\))?`|[^\s'"`()]*\.[a-z]{1,5}:\d+(?::\d+)?|"[^"]*\.py", line \d+|\bwithin [\d.]+ s\b)"""
+    r"""|(?P<quoted>'[^']*'|"[^"]*"|`[^`]*`)|0x[0-9a-f]+|\b(?=[a-f]*\d)[0-9a-f]{8,}\b|(?<!\w)(?<![A-Za-z_]-)-?\d+"""
+)
 _MOST_DIGITS: Final = 20  #: digits of an integer of 64 bits; longer texts are ids
 _CLASS: Final = re.compile(r" \((at byte \d+: )?\w+\)$")
 _CALL: Final = re.compile(r"(\w+)\(")

@@ -62,6 +62,7 @@ def _merge_shards(shards: Sequence[Source]) -> Report:
         arguments=_arguments(reports),
         results=results,
         problems=list(dict.fromkeys(problem for report in reports for problem in report.problems)),
+        notes=list(dict.fromkeys(note for report in reports for note in report.notes)),
         because="; ".join(partial) or None,
         date=min((report.date for report in reports if report.date), default=None),
     )

@@ -41,6 +41,7 @@ class Report:
     arguments: Mapping[str, Any]  #: the options that repeat the run
     results: list[Result] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)  #: of the list of expected failures
+    notes: list[str] = field(default_factory=list)  #: what explains many failures, and is none itself
     because: str | None = None  #: why it is partial
     date: str | None = None  #: the day on which it began, YYYY-MM-DD; unknown in a record of an earlier version
 
@@ -110,7 +111,8 @@ class Report:
 
     def _end(self) -> dict[str, Any]:
         because = {"because": self.because} if self.because else {}
-        return {"partial": self.partial, **because, "problems": self.problems}
+        notes = {"notes": self.notes} if self.notes else {}
+        return {"partial": self.partial, **because, "problems": self.problems, **notes}
 
 
 def case_line(result: Result) -> str:
@@ -240,6 +242,7 @@ class _Reading:
             raise NoReport("this is not a footer")
         report, self._ended = self.report, True
         report.problems, report.because = list(content.get("problems", ())), content.get("because")
+        report.notes = list(content.get("notes", ()))
         counted = {status: count for status, count in report.totals.items() if count}
         expected = {status: count for status, count in content["totals"].items() if count}
         if expected != counted:

@@ -13,7 +13,7 @@ from peerproof.conformance.adapter.implementation import create_adapter
 from peerproof.conformance.adapter.messages import Hello
 from peerproof.conformance.report.record import Report
 from peerproof.conformance.runner.cases import case_ids, select_cases
-from peerproof.conformance.runner.claims import check_claims, unseen_claims
+from peerproof.conformance.runner.claims import check_claims, unasked_choices, unseen_claims
 from peerproof.conformance.runner.expected_failures import ExpectedFailures
 from peerproof.conformance.runner.result import SILENT, STATUSES, Result
 from peerproof.conformance.runner.runner import End, Settings, run
@@ -58,6 +58,7 @@ class Session:
         try:
             self.end = run(reach, adapter, hello, self.cases, settings, self.take)
             self.report.problems += unseen_claims(hello.readings, self.report.results)
+            self.report.notes += unasked_choices(hello, self.cases, self.report.results, self.end.asked)
             self.report.because = self.end.because
         except KeyboardInterrupt:
             adapter.kill()

@@ -32,6 +32,7 @@ def summary(report: Report, option: str = "--decisions") -> Iterator[str]:
     yield from _skipped(report.results)
     yield from (f"list: {problem}" for problem in report.problems)
     yield from transport_lines(report.results)
+    yield from (f"note: {note}" for note in report.notes)
     groups = group_failures(report)
     if sum(len(group.cases) for group in groups) > 1:
         yield from render_groups(report, groups, MOST_GROUPS)

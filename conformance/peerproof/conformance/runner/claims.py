@@ -1,17 +1,19 @@
-"""What an implementation claims in its hello: whether its readings are described, and whether some case confirms the claims."""
+"""What hello claims: readings that are described and confirmed, nodes that open, choices that are asked for."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final
 
 from peerproof.conformance.adapter.adapter import AdapterUnavailable
 from peerproof.conformance.adapter.messages import Hello
 from peerproof.conformance.readings.reading import readings_of
-from peerproof.conformance.runner.result import Result
+from peerproof.conformance.runner.result import BROKEN, STATUSES, Result
 from peerproof.conformance.runner.trial import Case
+from peerproof.conformance.runner.worker import ADAPTERS_OWN
+from peerproof.conformance.suite.printable import count_text
 from peerproof.spec.protocols import PROTOCOLS
 
 _UNOPENED: Final = re.compile("the implementation does not support this (?:open|load|serve): (.*)", re.DOTALL)
@@ -53,3 +55,15 @@ def unopened_nodes(cases: Iterable[Case], results: Iterable[Result]) -> Iterator
         ((most, _),) = reasons[protocol].most_common(1)
         count = reasons[protocol].total()
         yield f"{protocol}: exchange is claimed, but open was unsupported in all {count:,} cases: {most}"
+
+
+def unasked_choices(hello: Hello, cases: Iterable[Case], results: Iterable[Result], asked: Collection[str]) -> Iterator[str]:
+    """Yields a note for each protocol in which cases with random choices fail and hello says that it asks, but it never did."""
+    choosing = {case.id: case.vector.protocol for case in cases if "choices.oracle" in case.needs}
+    failing = [result for result in results if STATUSES[result.status] and result.failure not in (None, *BROKEN, *ADAPTERS_OWN)]
+    for protocol, count in Counter(choosing[result.id] for result in failing if result.id in choosing).items():
+        if hello.is_oracle(protocol) and protocol not in asked:
+            yield (
+                f'{protocol}: hello has "choices": "oracle", but no question was asked: the implementation makes its own random '
+                f'choices, and {count_text(count, "case")} with such choices failed. Ask for each choice (choose), or claim "set"'
+            )

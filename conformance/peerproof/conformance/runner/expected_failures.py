@@ -9,7 +9,7 @@ A case that the list names must fail, and in the listed way; it may be one that 
 without `--strict`. The run fails if a listed case passes, if an entry matches no case, or if an entry has expired; if the list
 cannot be read the run does not start.
 
-`render_heading` and `render_entries` write a list, `drop_passing` rewrites one without the cases that pass.
+`render_heading` and `render_entries` write a list, `rewrite` one without the cases that pass.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from peerproof.conformance.runner.result import SILENT, Result
 from peerproof.conformance.runner.trial import FAILURES
@@ -54,7 +54,7 @@ class ExpectedFailures:
 
     file: str
     entries: Sequence[Entry]
-    is_updated: bool = False  #: the list is rewritten after the run (`drop_passing`), so that no case is stale
+    is_updated: bool = False  #: the list is rewritten after the run (`rewrite`), so that no case is stale
 
     def apply_to(self, result: Result) -> Result:
         """Returns the result with the list applied."""
@@ -82,6 +82,15 @@ class ExpectedFailures:
                 parts = [known for known in ids if known.startswith(f"{entry.pattern}#")]
                 hint = f" (its cases are {', '.join(parts)})" if parts else ""
                 yield f"{self.file}:{entry.line}: no case matches {entry.pattern!r}{hint}: remove the entry"
+
+    def superseded(self, results: Iterable[Result]) -> Iterator[tuple[Entry, Entry]]:
+        """Yields the entries of one case that fails otherwise, each with the entry of the same case that says how."""
+        failures = {result.id: result.failure for result in results if result.status not in SILENT}
+        exact = {(entry.pattern, entry.failure): entry for entry in self.entries}
+        for entry in self.entries:
+            other = exact.get((entry.pattern, failures.get(entry.pattern) or ""))
+            if other and other is not entry:
+                yield entry, other
 
 
 def load_expected_failures(path: Path) -> ExpectedFailures:
@@ -123,20 +132,37 @@ def render_entries(cases: Iterable[tuple[str, str, str]]) -> str:
     return "".join(f"{case:{width}}  {failure:8}  -  -  {' '.join(reason.split())}\n" for case, failure, reason in found)
 
 
-def drop_passing(path: Path, results: Sequence[Result], case_ids: Iterable[str]) -> tuple[str, list[str]]:
-    """
-    Returns the text of a list without the cases that passed, and the ids of these cases; `case_ids` are all ids of the suite.
+class Rewritten(NamedTuple):
+    """The text of a list that was rewritten, and the ids of the cases that it lists otherwise than before."""
 
-    Comments stay, and so do entries of cases that fail or did not run. An entry for several cases of which some passed is
-    replaced by an entry for each of the others that the list does not name by itself. Raises ListError.
+    text: str
+    passed: Sequence[str]  #: their entries are left out
+    replaced: Sequence[str]  #: they fail otherwise than their entries said
+
+
+def rewrite(
+    path: Path, results: Sequence[Result], case_ids: Iterable[str], failing: Iterable[tuple[str, str, str]] | None = None
+) -> Rewritten:
+    """
+    Rewrites a list without the cases that passed, and with what `failing` says of its cases; `case_ids` are all ids of the suite.
+
+    Comments stay, and so do other entries of cases that fail or did not run. An entry for several cases of which some passed is
+    replaced by an entry for each of the others that the list does not name by itself. With `failing`, an entry of one case that
+    fails otherwise is replaced by the id, failure and reason there, with its expiry and link, or by nothing if another entry says
+    how. Raises ListError.
     """
     listed = load_expected_failures(path)
     named = {(entry.pattern, entry.failure) for entry in listed.entries}
     lines = path.read_text(encoding="utf-8").splitlines()
     passed = {result.id for result in results if _passes(result)}
     ids = dict.fromkeys((*(result.id for result in results), *(case for case in case_ids if "@" not in case)))
+    found = {case: (failure, reason) for case, failure, reason in failing or ()}
     dropped: dict[str, None] = {}
+    replaced: dict[str, None] = {}
     kept: dict[int, list[str]] = {}  #: number of a line -> what replaces it
+    for entry, _ in listed.superseded(results) if failing is not None else ():
+        replaced[entry.pattern] = None
+        kept[entry.line] = []
     for entry in listed.entries:
         if passing := [case for case in ids if case in passed and entry.fits(case)]:
             dropped |= dict.fromkeys(passing)
@@ -144,8 +170,13 @@ def drop_passing(path: Path, results: Sequence[Result], case_ids: Iterable[str])
             others = [case for case in fitting if entry.pattern == case or (case, entry.failure) not in named]
             named |= {(case, entry.failure) for case in others}
             kept[entry.line] = [lines[entry.line - 1].replace(entry.pattern, case, 1) for case in others]
+        elif entry.pattern in found:
+            failure, reason = found[entry.pattern]
+            new = f"{entry.pattern}  {failure:8}  {entry.expiry or '-'}  {entry.link}  {' '.join(reason.split())}"
+            kept[entry.line] = [] if entry.pattern in replaced else [new]
+            replaced[entry.pattern] = None
     text = [line for number, old in enumerate(lines, start=1) for line in kept.get(number, [old])]
-    return "".join(f"{line}\n" for line in text), list(dropped)
+    return Rewritten("".join(f"{line}\n" for line in text), list(dropped), list(replaced))
 
 
 def _passes(result: Result) -> bool:

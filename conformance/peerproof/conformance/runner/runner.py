@@ -51,10 +51,11 @@ class Settings:
 
 @dataclass(frozen=True)
 class End:
-    """Why a run ended before all cases were checked; all None if they were."""
+    """Why a run ended before all cases were checked, None if they were; and what the implementation asked."""
 
     because: str | None = None
     unusable: bool = False
+    asked: frozenset[str] = frozenset()  #: the protocols in which it asked for a choice
 
     @property
     def is_interrupted(self) -> bool:
@@ -130,7 +131,7 @@ def run(
         first.kill()
     finally:
         first.stop()
-    return End(control.ended, control.unusable)
+    return End(control.ended, control.unusable, frozenset(control.asked))
 
 
 def apply_settings(settings: Settings, result: Result) -> Result:

@@ -66,6 +66,7 @@ class Control:
     def __init__(self, most_restarts: int) -> None:
         self.ended: str | None = None  #: why the run ends; None while it goes on
         self.unusable = False  #: the implementation can no longer be started
+        self.asked: set[str] = set()  #: the protocols in which it asked for a choice
         self._most_restarts = most_restarts
         self._restarts = 0
         self._lock = threading.Lock()
@@ -248,7 +249,7 @@ class Worker:
         trial = playing.trial
         try:
             while playing.outcome is None:
-                playing.feed(self._adapter.ask(playing.requests, trial.choices.answer))
+                playing.feed(self._adapter.ask(playing.requests, self._chooser(trial)))
         except AdapterError as trouble:
             if playing.outcome is None:
                 _tell_unanswered(playing, len(trouble.answered))
@@ -257,6 +258,13 @@ class Worker:
         if result.failure == "crashed":  # the adapter reported it, and the process goes on
             result = replace(result, errors=self._adapter.take_errors().decode("utf-8", "backslashreplace"))
         return result, True
+
+    def _chooser(self, trial: Trial) -> Choose:
+        def answer(question: dict[str, Any]) -> list[int]:
+            self._control.asked.add(trial.vector.protocol)
+            return trial.choices.answer(question)
+
+        return nothing_to_choose if trial.case.codec else answer
 
     def _trial(self, case: Case) -> Trial:
         return Trial(case, self._seed, self._hello, self._bounds, assume=self._known if self._assume else None)
@@ -279,7 +287,7 @@ class Worker:
             replies: Sequence[Reply]
             try:
                 requests = [request for playing in open_ones for request in playing.requests]
-                choosing = [_chooser(playing) for playing in open_ones for _ in playing.requests]
+                choosing = [self._chooser(playing.trial) for playing in open_ones for _ in playing.requests]
                 replies = self._adapter.ask_at_once(requests, choosing)
             except AdapterError as raised:
                 trouble, replies = raised, raised.answered
@@ -351,10 +359,6 @@ class Worker:
             return False
         self._took = time.monotonic() - begin
         return True
-
-
-def _chooser(playing: RunningTrial) -> Choose:
-    return nothing_to_choose if playing.trial.case.codec else playing.trial.choices.answer
 
 
 def result_of(trial: Trial, outcome: Verdict | Failure | Unsupported, milliseconds: float) -> Result:

@@ -53,12 +53,51 @@ fn keep(about: &PanicHookInfo) {
         .unwrap_or_default();
     let message = format!("panicked{place}: {}", message_of(about.payload()));
     let stack = Backtrace::capture();
-    let stack = (stack.status() == BacktraceStatus::Captured).then(|| stack.to_string());
+    let stack = (stack.status() == BacktraceStatus::Captured)
+        .then(|| without_panicking(&stack.to_string()).to_string());
     LAST.set(Some(Panic { message, stack }));
+}
+
+/// A stack without the frames that only panic: up to `rust_begin_unwind`, and of the standard library after it.
+fn without_panicking(stack: &str) -> &str {
+    const LIBRARIES: [&str; 6] = [
+        "core::", "alloc::", "std::", "<core::", "<alloc::", "<std::",
+    ];
+    let mut is_after = false;
+    let mut at = 0;
+    for line in stack.split_inclusive('\n') {
+        if let Some((number, name)) = line.split_once(": ") {
+            let is_frame = number.trim().parse::<usize>().is_ok();
+            if is_after && is_frame && !LIBRARIES.iter().any(|library| name.starts_with(library)) {
+                return &stack[at..];
+            }
+            is_after |= is_frame && name.contains("rust_begin_unwind");
+        }
+        at += line.len();
+    }
+    stack
 }
 
 fn message_of(payload: &(dyn Any + Send)) -> String {
     let text = payload.downcast_ref::<&str>().map(|text| text.to_string());
     text.or_else(|| payload.downcast_ref::<String>().cloned())
         .unwrap_or_else(|| "a panic without a message".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_panicking;
+
+    #[test]
+    fn a_stack_begins_where_the_implementation_panics() {
+        let own = "  12: mine::node::Node::recv\n             at ./src/node.rs:3:5\n  13: core::ops::call\n";
+        let before = "   0: std::backtrace::Backtrace::capture\n   1: peerproof_vectors::panics::keep\n             \
+             at ./vectors/src/panics.rs:55:17\n   9: __rustc::rust_begin_unwind\n  10: core::panicking::panic_fmt\n  \
+             11: <core::option::Option<T>>::unwrap\n             at /rustc/library/core/src/option.rs:1:2\n";
+
+        assert_eq!(without_panicking(&format!("{before}{own}")), own);
+        for whole in [own, before, "", "   0: <unknown>\n"] {
+            assert_eq!(without_panicking(whole), whole);
+        }
+    }
 }

@@ -40,7 +40,7 @@ pub struct Runner {
     offer: OnceLock<Offer>,
     decoding: OnceLock<Decoding>,
     confirmations: Mutex<Confirmations>,
-    summarized: Mutex<HashMap<String, Verdict>>, // those that differ or are stale, by their ids
+    summarized: Mutex<HashMap<String, Verdict>>, // those of `summary_of`, by their ids
 }
 
 /// The verdicts on the cases of the decoder, which run first, and what follows from them.
@@ -137,7 +137,8 @@ impl Runner {
         confirmations.missing(&self.offer().readings)
     }
 
-    /// How many of the cases that were run differ or are stale, with the first of them and the reason; None if there are none.
+    /// How many of the cases that were run differ, are stale, or are tolerated where the vector says should, with the first of
+    /// them and the reason; None if there are none.
     pub fn summary_of(runners: &[&Runner], status: Status) -> Option<String> {
         let mut found = Vec::new();
         for runner in runners {
@@ -188,7 +189,8 @@ impl Runner {
             Some(expected) => expected.apply(verdict),
             None => verdict,
         };
-        if matches!(verdict.status, Status::Differs | Status::Stale) {
+        let is_noted = matches!(verdict.status, Status::Differs | Status::Stale);
+        if is_noted || verdict.is_unmet_should() {
             let mut summarized = self.summarized.lock().expect("no panic while it is locked");
             summarized.insert(verdict.id.clone(), verdict.clone());
         }

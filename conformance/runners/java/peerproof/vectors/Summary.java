@@ -21,9 +21,13 @@ public final class Summary {
         return results.size() + " cases: " + counts + (why.isEmpty() ? "" : " (" + why + ")");
     }
 
-    /** How many cases have this status, with the first as an example, and its reason; empty if none has. */
+    /**
+     * How many cases have this status, with the first as an example, and its reason; empty if none has. Of those that are tolerated
+     * only cases that say should: the others never fail.
+     */
     public static String examples(String status, List<Result> results) {
-        List<Result> found = results.stream().filter(each -> each.status().equals(status)).toList();
+        List<Result> found = results.stream().filter(each -> each.status().equals(status))
+                .filter(each -> each.isUnmetShould() || !status.equals("tolerated")).toList();
         if (found.isEmpty()) {
             return "";
         }

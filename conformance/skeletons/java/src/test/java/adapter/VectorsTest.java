@@ -111,10 +111,14 @@ class VectorsTest {
     static void summarize() {
         RESULTS.forEach((protocol, results) -> {
             System.out.println(protocol + ": " + Summary.counts(results));
-            String differing = Summary.examples("differs", results);
-            if (!STRICT_DECISIONS && !differing.isEmpty()) {
-                System.out.println(differing + "; to make that fail, set STRICT_DECISIONS in VectorsTest.java");
-            }
+            summarize(STRICT_DECISIONS ? "" : Summary.examples("differs", results), "STRICT_DECISIONS");
+            summarize(STRICT ? "" : Summary.examples("tolerated", results), "STRICT");
         });
+    }
+
+    private static void summarize(String examples, String setting) {
+        if (!examples.isEmpty()) {
+            System.out.println(examples + "; to make that fail, set " + setting + " in VectorsTest.java");
+        }
     }
 }
