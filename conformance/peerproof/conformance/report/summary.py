@@ -30,7 +30,7 @@ def summary(report: Report, option: str = "--decisions") -> Iterator[str]:
     yield from _expected(report.results)
     yield from _differing(report.results, option)
     yield from _skipped(report.results)
-    yield from (f"list: {problem}" for problem in report.problems)
+    yield from (f"problem: {problem}" for problem in report.problems)
     yield from transport_lines(report.results)
     yield from (f"note: {note}" for note in report.notes)
     groups = group_failures(report)
