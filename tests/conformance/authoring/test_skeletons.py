@@ -433,7 +433,7 @@ def test_in_go_a_wrong_node_shows_what_happened(tmp_path: Path) -> None:
     assert re.search(r"^ +\S+ scuttlebutt: \d+ cases: \d+ skipped, \d+ failed, ", done.stdout, re.MULTILINE)
 
 
-@pytest.mark.slow
+@pytest.mark.minute
 @pytest.mark.parametrize("language", ["go", "js", "python"])
 def test_steps_of_the_workflow_come_out_right(language: str, tmp_path: Path) -> None:
     """
