@@ -137,7 +137,7 @@ def replace(value: Value, /, **changes: Any) -> Value:
     """
     Returns a copy of a dataclass with other values in some fields.
 
-    It does what `dataclasses.replace` does in half the time, and most of a step is this. Raises TypeError for what is no field.
+    It does what `dataclasses.replace` does in half the time. Raises TypeError for what is no field.
     """
     kind = type(value)
     copied: Value = (_COPIERS.get(kind) or _copier(kind))(value, **changes)

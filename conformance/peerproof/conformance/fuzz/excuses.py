@@ -16,10 +16,11 @@ from itertools import islice
 from typing import Any, Final, Protocol
 
 from peerproof.conformance.clauses.catalogue import LEVELS, load
-from peerproof.conformance.fuzz.findings import ADAPTERS_OWN, FAILURES, Fed, Finding, basis_text
+from peerproof.conformance.fuzz.findings import FAILURES, Fed, Finding, basis_text
 from peerproof.conformance.fuzz.players import Place
 from peerproof.conformance.fuzz.reaction import Answer, Birth, Node, Reaction, Started, react, reactions
 from peerproof.conformance.readings.reading import readings_of
+from peerproof.conformance.runner.result import ADAPTERS_OWN
 from peerproof.conformance.traces.other_readings import (
     Explanation,
     Explanations,

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from textwrap import shorten
 from typing import Any, Final, NamedTuple
 
@@ -18,6 +19,7 @@ from peerproof.conformance.clauses.catalogue import Clause, in_order
 from peerproof.conformance.diagrams import labels
 from peerproof.conformance.diagrams.message_graph import Arrow, MessageGraph, Note
 from peerproof.conformance.fuzz.reaction import Called, Came, Passed, Reaction, Settled, Started, Stimulus
+from peerproof.conformance.runner.result import ADAPTERS_OWN
 from peerproof.conformance.traces.findings import Contradicted
 from peerproof.conformance.traces.other_readings import Explanations, explanation_clauses
 from peerproof.conformance.vectors.matching import Difference
@@ -36,9 +38,6 @@ FAILURES: Final[Mapping[str, str]] = {
     "misshapen": "the adapter's reply does not have the members that it must have",
     "error": "the adapter reports an error",
 }
-
-#: The failures that show no reading of the document.
-ADAPTERS_OWN: Final = ("garbled", "misshapen", "error")
 
 #: The kinds of findings, each with a sentence.
 KINDS: Final[Mapping[str, str]] = {
@@ -127,7 +126,12 @@ class Finding:
     story: tuple[Told, ...] = ()
     nodes: tuple[NodeId, ...] = ()
     again: bool = True  #: the same run shows it again
-    explanations: Explanations = ()  #: other readings of decisions with which it is none
+    explain: Callable[[], Explanations] = tuple  #: finds `explanations`, by the node as it is where the finding shows
+
+    @cached_property
+    def explanations(self) -> Explanations:
+        """The other readings of decisions with which it is none; looked for when asked for, which takes long."""
+        return self.explain()
 
     @property
     def what(self) -> tuple[str, str]:

@@ -118,8 +118,7 @@ class Implementation(Player):
         try:
             return self._feed(place, stimulus, now, choices)
         except Found as wrong:
-            answers = answers_in(choices.asked)
-            wrong.finding.explanations = explain_finding(place, wrong.finding, answers, self)
+            wrong.finding.explain = partial(explain_finding, place, wrong.finding, answers_in(choices.asked), self)
             raise
 
     def _feed(self, place: Place, stimulus: Stimulus, now: Instant, choices: Choices) -> Seen:

@@ -9,6 +9,7 @@ from peerproof.conformance.clauses.catalogue import specification
 from peerproof.conformance.runner import codec_cases, exchange, real_time, running_node
 from peerproof.conformance.runner.eligibility import CONNECTED
 from peerproof.conformance.runner.trial import Case, Dialogue, Over, Trial
+from peerproof.conformance.vectors.model_table import LAYER
 from peerproof.conformance.vectors.selection import find_vector, select_vectors
 from peerproof.conformance.vectors.suite import Suite, Vector
 from peerproof.spec.forms.form import Record
@@ -79,7 +80,8 @@ def whole_configuration(suite: Suite, protocol: str) -> dict[str, Any]:
     """Returns a configuration with the defaults of all members, and, where these are empty, values from the suite's vectors."""
     form = specification(protocol).CONFIG
     least = least_configuration(suite, protocol)
-    nodes = (node for vector in suite.vectors if vector.protocol == protocol for node in vector.body.get("nodes", {}).values())
+    written = (vector for vector in suite.vectors if vector.protocol == protocol and vector.layer != LAYER)
+    nodes = (node for vector in written for node in vector.body.get("nodes", {}).values())
     similar = [config for node in nodes if (config := node.get("config", {})).items() >= least.items()]
     whole = form.plain(form.value(least))
     for name in [name for name, value in whole.items() if value in (None, "", [])]:

@@ -10,9 +10,8 @@ from typing import Final
 from peerproof.conformance.adapter.adapter import AdapterUnavailable
 from peerproof.conformance.adapter.messages import Hello
 from peerproof.conformance.readings.reading import readings_of
-from peerproof.conformance.runner.result import BROKEN, STATUSES, Result
+from peerproof.conformance.runner.result import ADAPTERS_OWN, BROKEN, STATUSES, Result
 from peerproof.conformance.runner.trial import Case
-from peerproof.conformance.runner.worker import ADAPTERS_OWN
 from peerproof.conformance.suite.printable import count_text
 from peerproof.spec.protocols import PROTOCOLS
 

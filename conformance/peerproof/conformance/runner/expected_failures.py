@@ -83,14 +83,14 @@ class ExpectedFailures:
                 hint = f" (its cases are {', '.join(parts)})" if parts else ""
                 yield f"{self.file}:{entry.line}: no case matches {entry.pattern!r}{hint}: remove the entry"
 
-    def superseded(self, results: Iterable[Result]) -> Iterator[tuple[Entry, Entry]]:
-        """Yields the entries of one case that fails otherwise, each with the entry of the same case that says how."""
+    def superseded(self, results: Iterable[Result]) -> Iterator[Entry]:
+        """Yields the entries of one case that fails otherwise, as another entry of it says."""
         failures = {result.id: result.failure for result in results if result.status not in SILENT}
-        exact = {(entry.pattern, entry.failure): entry for entry in self.entries}
+        named = {(entry.pattern, entry.failure) for entry in self.entries}
         for entry in self.entries:
-            other = exact.get((entry.pattern, failures.get(entry.pattern) or ""))
-            if other and other is not entry:
-                yield entry, other
+            failure = failures.get(entry.pattern)
+            if failure != entry.failure and (entry.pattern, failure) in named:
+                yield entry
 
 
 def load_expected_failures(path: Path) -> ExpectedFailures:
@@ -160,7 +160,7 @@ def rewrite(
     dropped: dict[str, None] = {}
     replaced: dict[str, None] = {}
     kept: dict[int, list[str]] = {}  #: number of a line -> what replaces it
-    for entry, _ in listed.superseded(results) if failing is not None else ():
+    for entry in listed.superseded(results) if failing is not None else ():
         replaced[entry.pattern] = None
         kept[entry.line] = []
     for entry in listed.entries:

@@ -16,6 +16,9 @@ VIOLATIONS: Final = ("failed", "crashed", "hung", "flooded")
 #: Failures that are statuses of their own: the implementation gave no proper answer at all.
 BROKEN: Final = ("crashed", "hung", "flooded")
 
+#: Failures that show no reading of the document.
+ADAPTERS_OWN: Final = ("garbled", "misshapen", "error")
+
 #: Every status of a case, and whether it makes the run fail.
 STATUSES: Final[Mapping[str, bool]] = {
     "passed": False,

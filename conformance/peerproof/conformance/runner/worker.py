@@ -26,7 +26,7 @@ from peerproof.conformance.clauses.catalogue import specification
 from peerproof.conformance.runner.cases import DIALOGUES
 from peerproof.conformance.runner.cutting import cut_to
 from peerproof.conformance.runner.exchange import AFTER, JUDGING
-from peerproof.conformance.runner.result import BROKEN, SILENT, Result
+from peerproof.conformance.runner.result import ADAPTERS_OWN, BROKEN, SILENT, Result
 from peerproof.conformance.runner.trial import (
     Arrow,
     Case,
@@ -51,7 +51,6 @@ Emit = Callable[[Result], None]
 TROUBLES: Final = ("crashed", "hung", "flooded", "garbled")
 TRIALS: Final = 3  #: the most runs of a socket case that seems to fail
 INTERRUPTED: Final = "interrupted"  #: why a run ends that the user or a signal ends
-ADAPTERS_OWN: Final = ("garbled", "misshapen", "error")  #: failures that show no reading of the document
 _OF_MANY: Final = ("hung", "flooded")  #: failures that many small requests may cause together, although each one alone is correct
 #: Timeout factor of the second run of a case that timed out; it grows with the start time.
 MORE_TIME: Final = 4

@@ -6,9 +6,9 @@ from typing import Any
 
 from peerproof.conformance.fuzz.bytes.flaws import Flaw
 from peerproof.conformance.fuzz.bytes.seeds import Seeds, read
-from peerproof.conformance.fuzz.findings import ADAPTERS_OWN
 from peerproof.conformance.readings.reading import readings_of
 from peerproof.conformance.runner.codec_cases import same
+from peerproof.conformance.runner.result import ADAPTERS_OWN
 from peerproof.conformance.traces.other_readings import Explanations, explanation_clauses, specification_by
 from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.properties import is_decision
