@@ -573,9 +573,11 @@ def _kind(value: Any) -> str:
     return {bool: "value", str: "text", list: "list", dict: "object"}.get(type(value), "number")
 
 
-#: In the text of an error: what tells faults apart, or else the values of one case.
+#: In the text of an error: what tells faults apart, or else the values of one case. A place in a source file is looked for only
+#: where a word begins: texts may be a megabyte without a space.
 _VALUE: Final = re.compile(
-    r"""(?P<kept>`[A-Z]\w*(?:::\w+)*(?:\(\))?`|[^\s'"`()]*\.[a-z]{1,5}:\d+(?::\d+)?|"[^"]*\.py", line \d+|\bwithin [\d.]+ s\b)"""
+    r"""(?P<kept>`[A-Z]\w*(?:::\w+)*(?:\(\))?`|(?<![^\s'"`()])[^\s'"`()]*\.[a-z]{1,5}:\d+(?::\d+)?"""
+    r"""|"[^"]*\.py", line \d+|\bwithin [\d.]+ s\b)"""
     r"""|(?P<quoted>'[^']*'|"[^"]*"|`[^`]*`)|0x[0-9a-f]+|\b(?=[a-f]*\d)[0-9a-f]{8,}\b|(?<!\w)(?<![A-Za-z_]-)-?\d+"""
 )
 _MOST_DIGITS: Final = 20  #: digits of an integer of 64 bits; longer texts are ids
