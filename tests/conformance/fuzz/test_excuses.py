@@ -11,7 +11,7 @@ from tests.support.catching import path_of
 from peerproof.cli.main import main
 from peerproof.conformance.fuzz.excuses import Excuses
 from peerproof.conformance.readings.reading import readings_of
-from peerproof.reference.divergences.scuttlebutt import BD04
+from peerproof.reference.divergences.scuttlebutt import BD02, BD04
 
 
 def variant_of(clause: str, name: str) -> type:
@@ -98,3 +98,23 @@ def test_its_vector_cites_the_decision_alone_and_differs_as_well(
     assert main(["run", "--vectors", str(tmp_path), *impl]) == 0
     assert "1 differ in what only a decision demands" in "".join(capsys.readouterr())
     assert main(["run", "--vectors", str(tmp_path), *impl, "--decisions", "strict"]) == 1
+
+
+@pytest.mark.slow
+def test_what_is_excused_is_no_smaller_form_of_a_finding(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    """If shrinking ends at something that is excused, it begins again and looks at each step."""
+    asked = list[str]()
+
+    def has(_: Excuses, name: str, *_args: object) -> bool:
+        asked.append(name)
+        return len(asked) == after
+
+    monkeypatch.setattr(Excuses, "has", has)
+    shown = list[str]()
+    for after in (0, 2):  # the number of the finding that is excused: none; that which shrinking ends at
+        asked.clear()
+        assert main(["fuzz", "scuttlebutt", "--impl", f"py:{path_of(BD02)}"]) == 1
+        shown.append(capsys.readouterr().out)
+        assert (len(asked) > 2) is (after == 2)
+
+    assert shown[0] == shown[1]

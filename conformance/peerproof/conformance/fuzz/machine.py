@@ -122,19 +122,31 @@ class Campaign:
         assert self.run is not None, "a finding belongs to a run"
         if self.keeper:
             self.keeper.finds(self.run)
-        shrinking = Shrinking(self.inputs, self.player, self.run, cast("Finding", self.finding), self.is_known)
-        try:
-            shrinking.shrink()
-        finally:
-            self.finding, self.run = shrinking.finding, shrinking.run
-            if self.keeper:
-                self.keeper.finds_smaller(self.run)
+        run, finding = self.run, cast("Finding", self.finding)
+        # Whether readings excuse what a smaller run shows is looked at in the end only, and at each step if they do.
+        for is_known in (self._is_listed, self.is_known):
+            shrinking = Shrinking(self.inputs, self.player, run, finding, is_known)
+            try:
+                shrinking.shrink()
+            finally:
+                is_excused = shrinking.finding is not finding and self._is_excused(shrinking.finding)
+                if not is_excused:
+                    self.finding, self.run = shrinking.finding, shrinking.run
+                    if self.keeper:
+                        self.keeper.finds_smaller(self.run)
+            if not is_excused:
+                return
 
     def is_known(self, finding: Finding) -> bool:
         """Returns True if the finding is in the list of known findings, or excused."""
+        return self._is_listed(finding) or self._is_excused(finding)
+
+    def _is_listed(self, finding: Finding) -> bool:
+        return self.known.has(name_finding(self.inputs.spec, finding))
+
+    def _is_excused(self, finding: Finding) -> bool:
         spec = self.inputs.spec
-        name = name_finding(spec, finding)
-        return self.known.has(name) or self.excuses.has(name, spec.NAME, rests_on(spec, finding), finding.explanations)
+        return self.excuses.has(name_finding(spec, finding), spec.NAME, rests_on(spec, finding), finding.explanations)
 
     def end(self, ending: BaseException) -> BaseException:
         """Records the exception that ends the campaign: Hypothesis may raise another one because of it."""
