@@ -91,6 +91,15 @@ class Deep(Altered):
         return {**reply, "value": deep} if request["op"] == "decode" else reply
 
 
+class Circular(Altered):
+    """Its reply contains itself."""
+
+    def _after(self, request: Plain, reply: Plain) -> Plain:
+        if request["op"] == "decode":
+            reply["value"] = reply
+        return reply
+
+
 class Unmade:
     """It cannot be made."""
 

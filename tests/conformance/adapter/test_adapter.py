@@ -298,6 +298,7 @@ def test_a_class_in_this_process_is_asked_like_a_program() -> None:
         (implementations.Speechless, "garbled", "returned no dict for decode"),
         (implementations.Unwritten, "garbled", "returned a value that JSON cannot hold for decode"),
         (implementations.Deep, "garbled", "returned a value that nests more than 300 deep for decode"),
+        (implementations.Circular, "garbled", "returned a value that JSON cannot hold for decode"),
     ],
 )
 def test_nothing_that_a_class_does_stops_the_runner(made: type, kind: str, said: str) -> None:
