@@ -60,13 +60,13 @@ def test_a_folder_that_cannot_be_read_is_not_called_empty(
     assert f"private: Permission denied\ntip: {ACCESS}\n" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("package", ["numpy", "pyarrow"])
-def test_a_package_of_the_extra_that_is_missing_is_named(package: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("packages", [["numpy"], ["pyarrow"], ["numpy", "pandas", "scapy"]])
+def test_packages_of_the_extra_that_are_missing_are_named_at_once(packages: list[str], tmp_path: Path) -> None:
     """Others may be there, such as pyarrow without numpy."""
     log = tmp_path / "a.jsonl"
     log.touch()
 
-    done = run_without_extras("pipeline", "ingest", str(log), "--master", "none", "--output", "out", without=[package])
+    done = run_without_extras("pipeline", "ingest", str(log), "--master", "none", "--output", "out", without=packages)
 
     assert done.returncode == UNUSABLE
-    assert done.stderr.startswith(f"error: the package {package} is not installed\ntip: pip install 'peerproof[pipeline]'")
+    assert done.stderr.startswith(f"error: not installed: {', '.join(packages)}\ntip: pip install 'peerproof[pipeline]'")

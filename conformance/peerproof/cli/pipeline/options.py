@@ -8,6 +8,7 @@ import os
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from contextlib import contextmanager
 from functools import wraps
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 CANNOT_RUN: Final = "Spark, a package or a file cannot be used"  #: exit code 3 of every stage
 EXTRA: Final = "pip install 'peerproof[pipeline]'"
-PACKAGES: Final = frozenset({"numpy", "pandas", "pyarrow", "pyspark", "scapy"})  #: of the extra
+PACKAGES: Final = ("numpy", "pandas", "pyarrow", "pyspark", "scapy")  #: of the extra
 MAX_PORT: Final = 65_535
 LOCAL = "local[*,4]"  # as in conformance.pipeline.session, which --help need not import
 
@@ -54,7 +55,8 @@ def stage(run: Stage) -> Stage:
             package = (error.name or "").partition(".")[0]
             if package not in PACKAGES:
                 raise
-            raise Refusal(f"the package {package} is not installed", UNUSABLE, tip=EXTRA) from None
+            missing = [name for name in PACKAGES if find_spec(name) is None] or [package]
+            raise Refusal(f"not installed: {', '.join(missing)}", UNUSABLE, tip=EXTRA) from None
         except BrokenPipeError:
             raise  # the reader of the output has exited
         except OSError as problem:
