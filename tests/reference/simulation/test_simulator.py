@@ -6,6 +6,7 @@ import gc
 import os
 import subprocess
 import sys
+from collections.abc import Collection
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,14 @@ from typing import Any
 import pytest
 from tests.reference.simulation.campaigns import simulated
 
+from peerproof.reference.runtime.driver import random_pick
 from peerproof.reference.runtime.recorder import Recorder
+from peerproof.reference.simulation import simulator
 from peerproof.reference.simulation.faulty_network import Faults
 from peerproof.reference.simulation.simulator import Checker, Simulation
 from peerproof.spec import scuttlebutt
-from peerproof.spec.core import Duration, Instant, NodeId, SetTimer, Step
+from peerproof.spec.core import Duration, Instant, NodeId, Pick, SetTimer, Step
+from peerproof.spec.protocols import PROTOCOLS
 from peerproof.spec.scuttlebutt import Config, Detector, UpdateLocal
 from peerproof.spec.traces.trace import parse, replay
 
@@ -200,3 +204,24 @@ def test_the_recorder_numbers_a_restarted_node_on() -> None:
 
     numbers = [line.seq for line in map(parse, lines) if line.node == ids[0]]
     assert numbers == list(range(len(numbers)))
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_what_is_chosen_from_is_in_order(protocol: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run follows from its seed, because no choice depends on the order of a set; of a tuple, no driver makes sure."""
+    tuples = []
+
+    def strict_pick(seed: str) -> Pick:
+        right = random_pick(seed)
+
+        def pick(why: str, among: Collection[Any], some: int = 1) -> tuple[Any, ...]:
+            if isinstance(among, tuple):
+                tuples.append(why)
+                assert sorted(among) == list(among), why
+            return right(why, among, some)
+
+        return pick
+
+    monkeypatch.setattr(simulator, "random_pick", strict_pick)
+    simulated(protocol, 5, 8, "order")
+    assert tuples or protocol != "swim"

@@ -161,7 +161,7 @@ def random_pick(seed: str) -> Pick:
     random = Random(seed).random
 
     def pick(why: str, among: Collection[Option], some: int = 1) -> tuple[Option, ...]:  # noqa: ARG001  # other picks use `why`
-        options = among if isinstance(among, tuple | list | range) else sorted(among)  # a sequence is in order, says `Pick`
+        options = among if isinstance(among, tuple) else sorted(among)  # a tuple is in order, as `Pick` asks
         if some == 1 and options:
             return (options[int(random() * len(options))],)
         if some * FEW > len(options):
