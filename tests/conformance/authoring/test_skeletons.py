@@ -33,6 +33,9 @@ from peerproof.spec.protocols import PROTOCOLS
 
 NEEDS = {"python": (), "go": ("go", "gofmt"), "js": ("node",), "java": ("javac", "mvn"), "rust": ("rustfmt", "clippy")}
 
+#: Maven takes as long as all others together: `make test` lets it run the tests, `make long` does the rest with it.
+EACH = [pytest.param(name, marks=[pytest.mark.minute] * (name == "java")) for name in LANGUAGES]
+
 #: Nothing comes from a network, and the suite is the one of these tests.
 ENVIRONMENT = {
     **rust.ENVIRONMENT,
@@ -68,7 +71,14 @@ def begun(language: str, protocol: str, folder: Path, *, build: bool = True) -> 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("language", "protocol"), [("python", "scuttlebutt"), ("go", "swim"), ("js", "wendy"), ("java", "distkv"), ("rust", "peter")]
+    ("language", "protocol"),
+    [
+        ("python", "scuttlebutt"),
+        ("go", "swim"),
+        ("js", "wendy"),
+        ("rust", "peter"),
+        pytest.param("java", "distkv", marks=pytest.mark.minute),
+    ],
 )
 def test_the_next_commands_come_out_right(language: str, protocol: str, here: Path, capsys: Capture) -> None:
     """
@@ -287,7 +297,7 @@ def typed(folder: Path, name: str, old: str, new: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", EACH)
 def test_a_node_that_does_nothing_is_a_right_adapter_and_a_wrong_node(language: str, tmp_path: Path) -> None:
     """As soon as exchange is claimed, nodes are judged, and the fuzzer has one."""
     folder = begun(language, "scuttlebutt", tmp_path / "mine", build=False)
@@ -355,7 +365,7 @@ ASKING = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", EACH)
 def test_of_several_protocols_each_has_its_own_nodes_and_random_choices(language: str, tmp_path: Path) -> None:
     """
     The nodes of one ask the runner to choose, those of the other choose by themselves. Options are sorted by their bytes and in
@@ -396,7 +406,7 @@ def plug_of(language: str, protocol: str) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", EACH)
 def test_it_is_clean_by_the_tools_of_its_language(language: str, tmp_path: Path) -> None:
     """Of all protocols and of one alone; Maven brings the libraries in Java once for both."""
     javac = "javac -J-XX:TieredStopAtLevel=1 -J-XX:+UseSerialGC -Xlint:all -Werror -d lint"

@@ -256,6 +256,7 @@ def test_each_case_is_a_test_of_junit(tmp_path: Path) -> None:
     assert len(cases) == 1 + len(case_ids("peter"))
 
 
+@pytest.mark.minute
 def test_a_property_selects_cases_by_a_part_of_their_ids(tmp_path: Path) -> None:
     """Maven itself cannot select tests that are made when the test class runs."""
     folder = begin_java(tmp_path, "peter")
