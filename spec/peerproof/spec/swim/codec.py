@@ -15,7 +15,7 @@ from reprlib import repr as brief
 from typing import Any, Final, TypeAlias
 
 from peerproof.spec.errors import MalformedMessage, NotEnabled
-from peerproof.spec.forms.messagepack import integer_bytes, string_bytes
+from peerproof.spec.forms.messagepack import REMEMBERED, integer_bytes, string_bytes
 from peerproof.spec.forms.packing import Codec
 from peerproof.spec.swim.forms import MESSAGE_FORM
 from peerproof.spec.swim.messages import (
@@ -122,11 +122,13 @@ def _write_members(writer: Writer, vector: AntiEntropy) -> None:
     if vector.tagged:
         writer.write_cacheable("~:anti-entropy")
     for host, port, uuid, restart, tx in vector.members:
-        writer.map(len(MEMBER_KEYS))
-        values = (_host_bytes(host), _counter_bytes(port), uuid_bytes(uuid), _counter_bytes(restart), _counter_bytes(tx))
-        for key, value in zip(MEMBER_KEYS, values, strict=True):
-            writer.write_cacheable(key)
-            writer.out += value
+        values = (*_contact_bytes(host, port, uuid), _counter_bytes(restart), _counter_bytes(tx))
+        writer.record(MEMBER_KEYS, values)
+
+
+@lru_cache(REMEMBERED)
+def _contact_bytes(host: str, port: int, uuid: Uuid) -> tuple[bytes, bytes, bytes]:
+    return _host_bytes(host), _counter_bytes(port), uuid_bytes(uuid)
 
 
 def _counter_bytes(value: int) -> bytes:
