@@ -79,7 +79,7 @@ foreign: $(VENV)/.installed
 	$(BIN)/peerproof report matrix build/foreign-*.jsonl; \
 	echo "the page: build/foreign.html; what each fails, and why: conformance/expected"; exit $$code
 
-## test: the tests (some minutes); kills, clusters and a browser are in `make long`. TESTS=tests/tla: only those
+## test: the tests (some minutes); kills, clusters, a browser and how-to pages are in `make long`. TESTS=tests/tla: only those
 test: $(VENV)/.developing
 	@mkdir -p $(BUILD)
 	$(BIN)/pytest -n $(JOBS) --dist worksteal --failed-first -m "not ($(LONG))" --junitxml=$(BUILD)/tests.xml $(TESTS)
@@ -114,7 +114,7 @@ words: $(VENV)/.created
 scripts: $(TSC)
 	node $(TSC) --noEmit --allowJs --checkJs --strict --target es2022 --module es2022 --lib es2022,dom,dom.iterable $(SCRIPTS)
 
-## long: what takes longer than that: models of each kind, medium graphs, kills, clusters, a browser, the site
+## long: what takes longer than that: models of each kind, medium graphs, kills, clusters, a browser, how-to pages, the site
 long: $(VENV)/.developing $(VENV)/.documenting $(DRAWING)
 	@mkdir -p build
 	@$(MAKE) $(SIDE_BY_SIDE) $(MODELS) long-tests $(GRAPHS) long-coverage docs scripts

@@ -143,12 +143,12 @@ def test_a_reading_that_nobody_described_is_refused_at_hello() -> None:
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_what_is_written_down_is_what_trying_the_readings_finds(protocol: str) -> None:
     """
-    Of each protocol every fifth vector written by hand, and of those made from models every hundredth.
+    Of each protocol every tenth vector written by hand, and of those made from models every two hundredth.
 
     A vector that changes is found by its digest, and a reading that changes by test_reading; all of them: make search.
     """
     own = [vector for vector in suite().vectors if vector.protocol == protocol]
-    few = [vector for number, vector in enumerate(own) if number % (100 if vector.layer == "model" else 5) == 0]
+    few = [vector for number, vector in enumerate(own) if number % (200 if vector.layer == "model" else 10) == 0]
     found, kept = find_basis(replace(suite(), vectors=tuple(few)), protocol), load_basis(suite().root, protocol)
     chosen = {vector.id for vector in few}
 
