@@ -13,6 +13,8 @@ from peerproof.conformance.fuzz.excuses import Excuses
 from peerproof.conformance.readings.reading import readings_of
 from peerproof.reference.divergences.scuttlebutt import BD02, BD04
 
+LONG = pytest.mark.minute  #: a whole search, again with strict decisions; others do that in `make test`
+
 
 def variant_of(clause: str, name: str) -> type:
     """The reference with another reading."""
@@ -37,8 +39,13 @@ class Utf8Only(variant_of("BA-02", "utf-8-only")):  # type: ignore[misc]
     ("variant", "how", "shown"),
     [
         (AcceptsAnyPair, [], "only BA-03 asks for this, not the document; another reading explains it: BA-03 as accepted"),
-        (RespondsAlways, [], "only BA-32 asks for this, not the document; another reading explains it: BA-32 as empty-responses"),
-        (BD04, [], "crashed/truncated: only BA-20 asks for this, not the document"),
+        pytest.param(
+            RespondsAlways,
+            [],
+            "only BA-32 asks for this, not the document; another reading explains it: BA-32 as empty-responses",
+            marks=LONG,
+        ),
+        pytest.param(BD04, [], "crashed/truncated: only BA-20 asks for this, not the document", marks=LONG),
         (Utf8Only, ["--bytes"], "only BA-02 asks for this, not the document; another reading explains it: BA-02 as utf-8-only"),
     ],
 )
@@ -78,7 +85,7 @@ def test_a_finding_is_excused_as_a_case_would_be(clauses: list[str], excuses: Ex
 @pytest.mark.parametrize(
     ("variant", "how", "place", "clause"),
     [
-        (AcceptsAnyPair, [], "scuttlebutt/exchange", "BA-03"),
+        pytest.param(AcceptsAnyPair, [], "scuttlebutt/exchange", "BA-03", marks=LONG),
         (Utf8Only, ["--bytes"], "scuttlebutt/codec", "BA-02"),
     ],
 )

@@ -47,9 +47,8 @@ PORTS = {
 SOME = 5  #: variants of the reference of a protocol
 
 
-@pytest.mark.parametrize(
-    "protocol", [name if name == "peter" else pytest.param(name, marks=pytest.mark.minute) for name in PROTOCOLS]
-)
+@pytest.mark.minute
+@pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_it_agrees_on_the_reference(protocol: str) -> None:
     (native,) = of_java(bundle(protocol), HARNESS)
 
