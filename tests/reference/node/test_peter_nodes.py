@@ -145,7 +145,7 @@ def test_in_a_ring_of_sixteen_each_gets_each_event_once_also_after_a_parent_was_
     published(nodes, ["1", "11", "6"])
 
     parents = [node for node in nodes if node.row["children"]]
-    killed = next((node for node in parents if node.row["parent"]), parents[0])  # the root, if its tables led all to it at once
+    killed = next((node for node in parents if node.row["parent"]), parents[0])  # the root where it is the only parent
     killed.end(signal.SIGKILL)
     nodes.remove(killed)
     all_in_one_tree(nodes)

@@ -122,8 +122,11 @@ def _write_members(writer: Writer, vector: AntiEntropy) -> None:
     if vector.tagged:
         writer.write_cacheable("~:anti-entropy")
     for host, port, uuid, restart, tx in vector.members:
+        writer.map(len(MEMBER_KEYS))
         values = (*_contact_bytes(host, port, uuid), _counter_bytes(restart), _counter_bytes(tx))
-        writer.record(MEMBER_KEYS, values)
+        for key, value in zip(MEMBER_KEYS, values, strict=True):
+            writer.write_cacheable(key)
+            writer.out += value
 
 
 @lru_cache(REMEMBERED)

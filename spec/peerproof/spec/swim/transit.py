@@ -12,7 +12,6 @@ Names of nodes and hosts occur in every datagram; their results are cached, up t
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from functools import lru_cache
 from reprlib import repr as brief
 from typing import Any, Final
@@ -310,17 +309,6 @@ class Writer:
             cache.clear()
         cache[text] = CODE_BYTES[len(cache)]
         self.out += string_bytes(text)
-
-    def record(self, keys: Sequence[str], values: Sequence[bytes]) -> None:
-        """Writes a map of cacheable keys and of values that are encoded already."""
-        self.map(len(keys))
-        for key, value in zip(keys, values, strict=True):
-            code = self._cache.get(key)
-            if code is None:
-                self.write_cacheable(key)
-            else:
-                self.out += code
-            self.out += value
 
     def mark(self) -> tuple[int, dict[str, bytes]]:
         """Returns the writer's position, for `back_to`."""
