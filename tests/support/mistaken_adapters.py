@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from tests.support.implementations import Altered, AlwaysTheFirst, Choose, Offering, Plain
+from tests.support.implementations import Altered, Choose, Offering, Plain
 
 from peerproof.reference.harness.harness import Harness
 
@@ -192,8 +192,11 @@ class Unclear(Some):
         return super().handle(request, choose)
 
 
-class Silent(Some, AlwaysTheFirst):
-    """It says that it asks, and draws for itself."""
+class HalfSilent(Some):
+    """It asks, but not for its partners."""
+
+    def _asks(self, question: Plain, choose: Choose) -> list[int]:
+        return [0] if question["site"] == "round.partner" else choose(question)
 
 
 class Own(Some):

@@ -77,7 +77,11 @@ def least_configuration(suite: Suite, protocol: str) -> dict[str, Any]:
 
 
 def whole_configuration(suite: Suite, protocol: str) -> dict[str, Any]:
-    """Returns a configuration with the defaults of all members, and, where these are empty, values from the suite's vectors."""
+    """
+    Returns a configuration with the defaults of all members, and, where these are empty, values from the suite's vectors.
+
+    A list has several items, if the suite has such a value.
+    """
     form = specification(protocol).CONFIG
     least = least_configuration(suite, protocol)
     written = (vector for vector in suite.vectors if vector.protocol == protocol and vector.layer != LAYER)
@@ -85,7 +89,8 @@ def whole_configuration(suite: Suite, protocol: str) -> dict[str, Any]:
     similar = [config for node in nodes if (config := node.get("config", {})).items() >= least.items()]
     whole = form.plain(form.value(least))
     for name in [name for name, value in whole.items() if value in (None, "", [])]:
-        values = (config[name] for config in similar if name in config)
+        values = [config[name] for config in similar if name in config]
+        values.sort(key=lambda value: not (isinstance(value, list) and len(value) > 1))
         whole[name] = next((value for value in values if _is_legal(form, {**whole, name: value})), whole[name])
     return {name: value for name, value in whole.items() if value is not None}
 
