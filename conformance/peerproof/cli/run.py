@@ -111,6 +111,7 @@ def configure(parser: ArgumentParser) -> None:
     options.add_format(report, FORMATS)
     options.add_output(report, "write the report to this file")
     options.add_all(report)
+    report.add_argument("-q", "--quiet", action="store_true", help="print failures, stale entries and totals only")
     report.add_argument("--record", metavar="FILE", type=Path, help="also write the full report as JSON lines, as cases finish")
     report.add_argument(
         "--annotate",
@@ -326,7 +327,7 @@ class _Run:
         from peerproof.conformance.report.summary import summary
 
         report, path, form = self.report, self.args.output, self.args.format
-        render = renderer(form, every=self.args.all)
+        render = renderer(form, every=self.args.all, brief=self.args.quiet)
         try:
             output.write_whole(path, render(report, self.titles))
         except output.CannotWrite as error:

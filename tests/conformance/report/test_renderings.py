@@ -23,7 +23,7 @@ from tests.support.reports import PASSED
 
 from peerproof.cli.main import main
 from peerproof.conformance.report.record import Report, read
-from peerproof.conformance.report.renderings import FORMATS, as_junit, as_markdown, as_text
+from peerproof.conformance.report.renderings import FORMATS, as_junit, as_markdown, as_text, renderer
 from peerproof.conformance.runner.result import STATUSES, Result, of_plain
 from peerproof.conformance.suite.output import CannotWrite, Deferred, Growing, write_whole
 
@@ -90,6 +90,35 @@ def test_a_failing_case_prints_clause_story_difference_and_two_lines_to_paste(re
     ):
         assert words in text
     assert text.endswith("mine 2, vectors 1.0.0+sha256:00\n3 cases, 3 vectors: 1 passed, 1 failed, 1 crashed\n")
+
+
+def test_a_brief_text_has_what_fails_what_is_stale_and_the_counts(report: Report) -> None:
+    others = ("known", "tolerated", "differs", "skipped", "stale")
+    report.results += [
+        replace(PASSED, id=f"scuttlebutt/exchange/{status}", status=status, reason=f"{status}, it is") for status in others
+    ]
+    report.problems, report.notes = ["the list has expired"], ["no question was asked"]
+
+    shown, brief = as_text(report, {}), renderer("text", every=False, brief=True)(report, {})
+
+    left_out = [line for line in shown.splitlines() if line not in brief.splitlines()]
+    assert {line.partition(": ")[0] for line in left_out} == {
+        "known",
+        "tolerated",
+        "differs",
+        "skipped",
+        "cases run by layer",
+        "note",
+    }
+    for kept in (
+        "FAILED ",
+        "CRASHED ",
+        "STALE ",
+        "problem: the list has expired",
+        "2 failing cases",
+        "3 vectors: 1 passed, 1 failed",
+    ):
+        assert kept in brief
 
 
 def test_junit_is_xml_whatever_an_implementation_has_written_and_counts_what_is_not_judged_as_skipped(report: Report) -> None:

@@ -116,6 +116,22 @@ def test_the_exit_code_says_whether_list_and_implementation_agree(
 
 
 @pytest.mark.slow
+def test_a_quiet_run_says_nothing_of_a_case_that_fails_as_listed(numbered: Path, tmp_path: Path, capfd: Capture) -> None:
+    known = tmp_path / "known.txt"
+    known.write_text(f"{vector_id(3)}#decode crashed - - it dies\n")
+    arguments = ["run", "--vectors", str(numbered), "--impl", command("die", digits(3)), "--known-failing", str(known)]
+
+    assert main([*arguments, "-q"]) == 0
+    quiet, _ = capfd.readouterr()
+    assert main(arguments) == 0
+    usual, _ = capfd.readouterr()
+
+    assert "known: " in usual
+    assert usual.endswith(quiet)
+    assert len(quiet.splitlines()) == 2
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "said"),
     [("nowhere.txt", "nowhere.txt: the list of expected failures cannot be read"), ("spoilt.txt", "spoilt.txt:1:9: expected")],

@@ -36,10 +36,10 @@ _DATA: Final = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
 _PROPERTY: Final = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3A", ",": "%2C"})
 
 
-def as_text(report: Report, titles: Titles, most: int | None = MOST_OF_A_GROUP) -> str:
+def as_text(report: Report, titles: Titles, most: int | None = MOST_OF_A_GROUP, *, brief: bool = False) -> str:
     """Renders the failures, at most `most` of each group, then the summary."""
     blocks = (text for block in _failures(report, titles, most) for text in (block, ""))
-    return "\n".join([*blocks, *stale_lines(report), *summary(report)]) + "\n"
+    return "\n".join([*blocks, *stale_lines(report), *summary(report, brief=brief)]) + "\n"
 
 
 def _failures(report: Report, titles: Titles, most: int | None) -> Iterator[str]:
@@ -256,7 +256,12 @@ FORMATS: Final[Mapping[str, Callable[[Report, Titles], str]]] = {
 }
 
 
-def renderer(form: str, *, every: bool) -> Callable[[Report, Titles], str]:
-    """Returns the renderer of a format; with `every` it shows every failure in full, where the format has less by default."""
-    uncut = {"text": partial(as_text, most=None), "md": partial(as_markdown, most=None)}
-    return uncut.get(form, FORMATS[form]) if every else FORMATS[form]
+def renderer(form: str, *, every: bool, brief: bool = False) -> Callable[[Report, Titles], str]:
+    """
+    Returns the renderer of a format.
+
+    With `every` it shows every failure in full, where the format has less by default; a brief text has failures and counts only.
+    """
+    most = None if every else MOST_OF_A_GROUP
+    cut = {"text": partial(as_text, most=most, brief=brief), "md": partial(as_markdown, most=most)}
+    return cut.get(form, FORMATS[form])

@@ -21,18 +21,21 @@ MOST_STALE: Final = 20
 MOST_LACKING: Final = 5  #: further capabilities that skipped cases lack
 
 
-def summary(report: Report, option: str = "--decisions") -> Iterator[str]:
+def summary(report: Report, option: str = "--decisions", *, brief: bool = False) -> Iterator[str]:
     """
     The end of the text: the implementation, the vectors, and the counts of each status.
 
-    `option` is the one that sets what a case does that only differs.
+    `option` is the one that sets what a case does that only differs. A brief one has nothing that does not make the run fail, but
+    the counts.
     """
-    yield from _expected(report.results)
-    yield from _differing(report.results, option)
-    yield from _skipped(report.results)
+    if not brief:
+        yield from _expected(report.results)
+        yield from _differing(report.results, option)
+        yield from _skipped(report.results)
     yield from (f"problem: {problem}" for problem in report.problems)
-    yield from transport_lines(report.results)
-    yield from (f"note: {note}" for note in report.notes)
+    if not brief:
+        yield from transport_lines(report.results)
+        yield from (f"note: {note}" for note in report.notes)
     groups = group_failures(report)
     if sum(len(group.cases) for group in groups) > 1:
         yield from render_groups(report, groups, MOST_GROUPS)
