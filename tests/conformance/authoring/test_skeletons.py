@@ -448,7 +448,7 @@ def test_in_go_a_wrong_node_shows_what_happened(tmp_path: Path) -> None:
 def test_steps_of_the_workflow_come_out_right(language: str, tmp_path: Path) -> None:
     """
     Each is typed, with all protocols, but for the one that installs the suite; the one that fuzzes waits for its switch. One
-    list serves the tests, which tolerate what vectors say should be, and the run, which does not; such a run writes the same.
+    list serves these, which tolerate what vectors say should be, and a run that does not; such a run writes the same.
     """
     subprocess.run([require("git"), "init", "--quiet", tmp_path], check=True)
     begun(language, ",".join(PROTOCOLS), tmp_path / "the adapter", build=False)
@@ -468,7 +468,8 @@ def test_steps_of_the_workflow_come_out_right(language: str, tmp_path: Path) -> 
         assert (workflow["env"][switch], steps[f"Fuzz the {part}"]["if"]) == ("", f"env.{switch} != ''")
 
     again = steps["Run the vectors"]["run"].partition("--known-failing")[0]
-    assert shell(f"{again} --write-known-failing written.txt", folder).returncode == 0
+    assert shell(f"{again} --strict --known-failing known-failing.txt", folder).returncode == 0
+    assert shell(f"{again} --strict --write-known-failing written.txt", folder).returncode == 0
     written, listed = (
         {(entry.pattern, entry.failure) for entry in expected_failures.load_expected_failures(folder / name).entries}
         for name in ("written.txt", "known-failing.txt")
@@ -602,16 +603,18 @@ def test_two_adapters_of_one_repository_have_a_workflow_each(tmp_path: Path, mon
     assert [folder["working-directory"] for folder in folders] == ["ring", "members"]
 
 
-def test_several_protocols_of_one_adapter_have_one_workflow(here: Path) -> None:
-    """It runs the vectors of all of them, and fuzzes those that the user has named."""
+def test_several_protocols_of_one_adapter_have_one_workflow(here: Path, capsys: Capture) -> None:
+    """It runs the vectors of all of them, with the command that is printed, and fuzzes those that the user has named."""
     (here / ".git").mkdir()
 
     assert main(["init", "--lang", "go", "--name", "my-node", "wendy,distkv", "mine"]) == 0
 
     (path,) = (here / ".github/workflows").iterdir()
+    typed = capsys.readouterr().out.split("next:\n")[1].splitlines()[2].strip()
     workflow = yaml.safe_load(path.read_text("utf-8"))
     steps = {step["name"]: step for step in workflow["jobs"]["conformance"]["steps"] if "name" in step}
-    assert steps["Run the vectors"]["run"].startswith("peerproof run -k protocol:distkv,wendy --impl './adapter' --strict")
+    assert typed.startswith("peerproof run -k protocol:distkv,wendy --impl ")
+    assert steps["Run the vectors"]["run"].replace("'", "") == f"{typed} --format junit --output conformance.xml"
     for part, switch in (("decoder", "FUZZ_DECODER"), ("nodes", "FUZZ_NODES")):
         step = steps[f"Fuzz the {part}"]
         assert (workflow["env"][switch], step["if"]) == ("", f"env.{switch} != ''")
