@@ -188,6 +188,13 @@ def test_without_validate_there_is_no_verdict(tmp_path: Path) -> None:
     assert gather(tmp_path).verdict == "not validated"
 
 
+@pytest.mark.parametrize(("name", "label"), [("DeltaPrefix", "clauses"), ("Effects", "clauses of this step")])
+def test_clauses_that_are_only_those_of_the_step_are_named_so(name: str, label: str, tmp_path: Path) -> None:
+    batch(tmp_path, "validate", [(VERDICTS, []), (VIOLATIONS, [violation(name=name)])])
+
+    assert f"<dt>{label}</dt><dd><code>B-29</code>" in render(gather(tmp_path))
+
+
 def test_of_many_violations_the_first_of_each_kind_are_shown(tmp_path: Path) -> None:
     """However many there are of one kind, and whatever comes last."""
     many = [violation(name="First")] * 5000 + [violation("log", "Rare")]

@@ -11,7 +11,7 @@ from tests.pipeline.clusters import Row, foreign, of_node, recorded, simulated, 
 
 from peerproof.conformance.traces import judges, node_check
 from peerproof.conformance.traces.events import Event, EventRows, Rows, text_of
-from peerproof.conformance.traces.findings import RULES, Finding, Findings
+from peerproof.conformance.traces.findings import RULES, Finding, Findings, violation_text
 from peerproof.conformance.traces.node_check import NodeCheck, Options, Replays, Verdict, specification_of
 from peerproof.conformance.traces.node_log import WINDOW, Timing
 from peerproof.pipeline.storage.arrow_rows import ArrowRows
@@ -149,6 +149,7 @@ def test_what_no_property_names_has_the_clauses_of_the_step() -> None:
     row = rows[0]
     assert (row["property"], verdict.verdict) == ("Effects", "rejected")
     assert {"B-08", "B-10", "B-20"} <= set(row["clause"].split(", "))
+    assert violation_text(row).startswith(f"VIOLATES Effects [clauses of this step: {row['clause']}]: node ")
     assert row["message"].startswith(
         f"timer round: effect[{len(effects) - 1}].set_timer.after: 1001, where the specification has 1000"
     )

@@ -259,7 +259,7 @@ def violation_text(row: Mapping[str, Any], *, whole: bool = False) -> str:
     where += [f"event {row['seq']}"] if row["seq"] is not None else []
     is_in_message = row["message"].startswith(row["src_file"] or "\n")  # of a line that cannot be read
     where += [_place_text(row)] if row["src_file"] and row["src_off"] is not None and not is_in_message else []
-    clauses = f" [{row['clause']}]" if row["clause"] else ""
+    clauses = f" [{'clauses of this step: ' if cites_step(row) else ''}{row['clause']}]" if row["clause"] else ""
     name = f" {row['property']}{clauses}" if row["property"] else ""
     times = f" (and {row['times'] - 1:,} more)" if (row.get("times") or 1) > 1 and row["property"] else ""
     lines = [f"{severity}{name}{times}: {', '.join(where)}{': ' if where else ''}{row['message']}"]
@@ -271,6 +271,15 @@ def violation_text(row: Mapping[str, Any], *, whole: bool = False) -> str:
     if row["replay"]:
         lines.append(f"  again: {row['replay']}")
     return "\n".join(lines)
+
+
+def cites_step(row: Mapping[str, Any]) -> bool:
+    """
+    Whether a row has all clauses that the specification cites for its step, since no property is known that it contradicts.
+
+    Which of them the node contradicts is not known. The clauses of properties begin with those of the first that is named.
+    """
+    return row["severity"] == VIOLATES and row["property"] in {*NAMES.values(), "Step"}
 
 
 def _sides(row: Mapping[str, Any]) -> list[str]:

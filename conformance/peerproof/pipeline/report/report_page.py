@@ -17,6 +17,7 @@ from typing import Any, Final
 from peerproof.conformance.captures.refusals import REASONS
 from peerproof.conformance.report.html.environment import make_environment
 from peerproof.conformance.report.html.page import Explored
+from peerproof.conformance.traces.findings import cites_step
 from peerproof.pipeline.ingest.inputs import find_line_number
 from peerproof.pipeline.measures.metrics import ABOUT
 from peerproof.pipeline.report import figures
@@ -81,6 +82,7 @@ def page(found: Gathered, explored: Explored | None = None) -> str:
         metrics=_metrics(found),
         about=ABOUT,
         around=around,
+        cites_step=cites_step,
         explored=explored,
         figures=figures,
         first_bytes=_first_bytes,
