@@ -132,7 +132,8 @@ func (result Result) firstDifference() string {
 	problem, _ := actual.values["error"].(object)
 	switch {
 	case problem.names != nil:
-		place += ": " + number.ReplaceAllString(fmt.Sprint(problem.values["message"]), "N")
+		message, _, _ := strings.Cut(fmt.Sprint(problem.values["message"]), "\n")
+		place += ": " + number.ReplaceAllString(message, "N")
 	case result.Actual == "null":
 		place += ": " + strings.TrimSpace(typeOf(expected)+" is missing")
 	case result.Expected == "null":

@@ -96,7 +96,7 @@ var unopened = regexp.MustCompile("^" + unsupported + "(?:open|load): ")
 
 // checkOpened returns what is wrong if nodes are claimed, and all cases of the bundle have run, but none has opened a node.
 func (bundle *Bundle) checkOpened(results []Result) []string {
-	needNodes, cases, found := map[string]bool{}, 0, []string{}
+	needNodes, cases, count, reasons := map[string]bool{}, 0, 0, map[string]int{}
 	for _, vector := range bundle.Vectors {
 		for _, one := range vector.Cases {
 			needNodes[one.ID] = slices.Contains(one.Needs, "exchange")
@@ -105,16 +105,20 @@ func (bundle *Bundle) checkOpened(results []Result) []string {
 	}
 	for _, result := range results {
 		switch {
+		case !needNodes[result.ID]:
 		case result.Status == "skipped" && unopened.MatchString(result.Reason):
-			found = append(found, unopened.ReplaceAllString(result.Reason, ""))
-		case needNodes[result.ID] && (result.Status != "skipped" || strings.HasPrefix(result.Reason, unsupported)):
+			count++
+			reasons[unopened.ReplaceAllString(result.Reason, "")]++
+		case result.Status != "skipped" || strings.HasPrefix(result.Reason, unsupported):
 			return nil
 		}
 	}
-	if len(found) == 0 || len(results) < cases {
+	if count == 0 || len(results) < cases {
 		return nil
 	}
-	return []string{fmt.Sprintf("exchange is claimed, but open was unsupported in all %d cases: %s", len(found), found[0])}
+	_, most, _ := strings.Cut(byCount(reasons)[0], " ")
+	text := "%s: exchange is claimed, but open was unsupported in all %d cases: %s"
+	return []string{fmt.Sprintf(text, bundle.Protocol, count, most)}
 }
 
 func (t *trial) judge(unmet *failure, result *Result) {

@@ -5,6 +5,9 @@ export class Unsupported extends Error {
   code = "unsupported";
 }
 
+/** Why a case is skipped begins so, before the op and its reason. */
+export const UNSUPPORTED = "the implementation does not support this ";
+
 /** Words by which the `code` of an exception says that it is an answer to an impossible request, and no crash. */
 export const ERRORS = ["bad_request", "unsupported", "unknown_op", "no_handle", "version"];
 

@@ -1,4 +1,7 @@
-/** The readings of clauses that an implementation declares (docs/explanation/document-or-decision.md). */
+/** What an implementation declares: readings of clauses (docs/explanation/document-or-decision.md), and nodes. */
+
+import { UNSUPPORTED } from "./failure.mjs";
+import { byCount } from "./summary.mjs";
 
 /** Throws if an implementation declares a reading that is not described. Clauses of other protocols have another first letter. */
 export function checkReadings({ readings = {} }, { readings: declared = {} }) {
@@ -24,13 +27,19 @@ export function declaredReadings(declared, basis, outcomes) {
   return [];
 }
 
-/** What is wrong with declared readings: no case confirms them, though some of these results could. */
-export function unconfirmed({ readings: declared = {} }, results) {
+/** What the results of all cases do not confirm: declared readings, though some cases could, and nodes, of which none opens. */
+export function unconfirmed({ protocol, readings: declared = {} }, results) {
   const ran = results.filter(({ status }) => !["skipped", "undetermined"].includes(status));
-  return Object.entries(declared).flatMap(([clause, name]) => {
+  const problems = Object.entries(declared).flatMap(([clause, name]) => {
     const count = ran.filter(({ vector }) => vector.clauses.includes(clause)).length;
     const isConfirmed = ran.some(({ readings }) => readings.includes(`${clause}: ${name}`));
     const problem = `the implementation declares ${clause} as '${name}', but none of ${count} cases that cite it confirms that`;
     return count > 0 && !isConfirmed ? [problem] : [];
   });
+  const isUnsupported = ({ status, reason }) => status === "skipped" && reason.startsWith(UNSUPPORTED);
+  const nodes = results.filter((one) => one.needs.includes("exchange") && (one.status !== "skipped" || isUnsupported(one)));
+  const opens = nodes.map((one) => isUnsupported(one) && /^(?:open|load): (.*)/s.exec(one.reason.slice(UNSUPPORTED.length)));
+  if (opens.length === 0 || !opens.every(Boolean)) return problems;
+  const most = byCount(opens.map(([, why]) => why))[0].replace(/^\d+ /, "");
+  return [...problems, `${protocol}: exchange is claimed, but open was unsupported in all ${opens.length} cases: ${most}`];
 }

@@ -11,20 +11,25 @@ export const isViolation = ({ status }) => ["failed", "crashed", "flooded", "sta
 /** Whether the vector says should, and that is not met. */
 export const isUnmetShould = ({ status, failure, vector }) => status === "tolerated" && failure !== undefined && vector.level === "should";
 
+/** Whether a result makes a test fail: also an unmet should if `strict` is set, and what differs if `strictDecisions` is. */
+export const isFailing = (result, { strict, strictDecisions }) =>
+  isViolation(result) || (strict && isUnmetShould(result)) || (strictDecisions && result.status === "differs");
+
 /**
- * Skipped cases in groups: [{layer, reason, ids}], the largest first. An implementation without nodes skips thousands, for a few
+ * Skipped cases in groups: [{layer, reason, cases}], the largest first. An implementation without nodes skips thousands, for a few
  * reasons.
  */
 export function groupSkipped(results) {
   const groups = new Map();
-  for (const { id, status, reason } of results) {
-    if (status !== "skipped") continue;
+  for (const result of results) {
+    const { id, reason } = result;
+    if (result.status !== "skipped") continue;
     const layer = id.split("/").slice(0, 2).join("/");
     const key = `${layer} ${reason}`;
-    if (!groups.has(key)) groups.set(key, { layer, reason, ids: [] });
-    groups.get(key).ids.push(id);
+    if (!groups.has(key)) groups.set(key, { layer, reason, cases: [] });
+    groups.get(key).cases.push(result);
   }
-  return [...groups.values()].sort((one, other) => other.ids.length - one.ids.length);
+  return [...groups.values()].sort((one, other) => other.cases.length - one.cases.length);
 }
 
 /** A result as text: what is expected, the clauses behind it, the first difference, what happened, and where to read on. */

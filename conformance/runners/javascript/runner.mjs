@@ -16,8 +16,9 @@ import { Trial } from "./trial.mjs";
 export { Unsupported } from "./failure.mjs";
 export { loadKnownFailing } from "./known-failing.mjs";
 export { unconfirmed } from "./readings.mjs";
-export { describe, groupSkipped, isUnmetShould, isViolation } from "./report.mjs";
+export { describe, groupSkipped, isFailing, isViolation } from "./report.mjs";
 export { serve } from "./serve.mjs";
+export { describer, summarize } from "./summary.mjs";
 export { Text } from "./text.mjs";
 
 const FORMAT = 1;
@@ -60,7 +61,7 @@ function* resultsOf(bundle, implementation, reader, isWanted) {
   for (const vector of vectorsOf(bundle)) {
     for (const each of vector.cases.filter(isWanted)) {
       const trial = new Trial(bundle, vector, each, implementation, reader);
-      yield { id: each.id, check: each.check, vector, decisions: [], readings: [], ...trial.result(CHECKS) };
+      yield { id: each.id, check: each.check, needs: each.needs, vector, decisions: [], readings: [], ...trial.result(CHECKS) };
     }
   }
 }

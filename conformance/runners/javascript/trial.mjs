@@ -2,7 +2,7 @@
 
 import { blake2b } from "./blake2b.mjs";
 import { Choices } from "./choices.mjs";
-import { ERRORS, Failure, Undetermined, Unsupported, invoke } from "./failure.mjs";
+import { ERRORS, Failure, UNSUPPORTED, Undetermined, Unsupported, invoke } from "./failure.mjs";
 import { cut, linesOf } from "./happened.mjs";
 import { canonical, firstBinding, firstDifference, same } from "./matching.mjs";
 import { declaredReadings } from "./readings.mjs";
@@ -145,7 +145,7 @@ export class Trial {
     } catch (error) {
       const { code, message, stack } = error ?? {};
       if (error instanceof Failure) throw error;
-      if (code === "unsupported" && !this.covers(op, request)) throw new Unsupported(message);
+      if (code === "unsupported" && !this.covers(op, request)) throw new Unsupported(`${UNSUPPORTED}${op}: ${message}`);
       const isAnswer = ERRORS.includes(code);
       const difference = { where: `reply to ${op}`, expected: { ok: true } };
       if (isAnswer) throw new Failure("error", { ...difference, actual: { error: { code, message } } });

@@ -11,7 +11,7 @@
 import test, { after } from "node:test";
 
 import { implementations } from "./implementations.js";
-import { describe, groupSkipped, isUnmetShould, isViolation, load, loadKnownFailing, run, unconfirmed } from "./vectors/runner.mjs";
+import { describer, groupSkipped, isFailing, load, loadKnownFailing, run, summarize, unconfirmed } from "./vectors/runner.mjs";
 
 /** Whether a case fails also where a vector says should, as with `--strict` of `peerproof run`. */
 const STRICT = false;
@@ -22,9 +22,16 @@ const STRICT = false;
  */
 const STRICT_DECISIONS = false;
 
+const SETTINGS = {
+  strict: STRICT,
+  strictDecisions: STRICT_DECISIONS,
+  file: "implementation.test.js",
+  adapter: "peerproof run @SELECTION@ --impl '@START@'",
+  knownFailing: "known-failing.txt",
+};
+
 const bundles = implementations.map(({ protocol, parse }) => load(new URL(`vectors/${protocol}.json.gz`, import.meta.url), parse));
 const known = loadKnownFailing(new URL("known-failing.txt", import.meta.url), bundles);
-const found = { differs: [], stale: [], unmet: [] }; // ids of cases that ran
 
 /** Fails with this text alone: the stack would be that of this file. */
 function fail(text) {
@@ -36,11 +43,16 @@ for (const problem of known.problems) {
 }
 for (const [index, bundle] of bundles.entries()) {
   const results = [...run(bundle, implementations[index], known)];
+  const selected = []; // by the pattern for names
+  const describe = describer(bundle);
   for (const problem of unconfirmed(implementations[index], results)) {
     test(problem, () => fail(problem));
   }
-  for (const { layer, reason, ids } of groupSkipped(results)) {
-    test(`${layer}: ${ids.length} skipped`, { skip: reason });
+  for (const { layer, reason, cases } of groupSkipped(results)) {
+    test(`${layer}: ${cases.length} skipped`, (context) => {
+      selected.push(...cases);
+      context.skip(reason);
+    });
   }
   for (const result of results.filter(({ status }) => status !== "skipped")) {
     const { id, status, reason, decisions } = result;
@@ -49,26 +61,11 @@ for (const [index, bundle] of bundles.entries()) {
       differs:
         !STRICT_DECISIONS && `differs: only ${decisions.join(", ")} asks for more; with STRICT_DECISIONS in implementation.test.js it fails`,
     }[status];
-    test(id, { skip: status === "undetermined" && reason, todo }, () => {
-      found[isUnmetShould(result) ? "unmet" : status]?.push(id);
-      const isStrictlyWrong = (STRICT && isUnmetShould(result)) || (STRICT_DECISIONS && status === "differs");
-      if (isViolation(result) || isStrictlyWrong) fail(describe(bundle, result));
+    test(id, { todo }, (context) => {
+      selected.push(result);
+      if (status === "undetermined") context.skip(reason);
+      if (isFailing(result, SETTINGS)) fail(describe(result));
     });
   }
+  after((context) => summarize(bundle, selected, SETTINGS).forEach((line) => context.diagnostic(line)));
 }
-
-after((context) => {
-  const { differs, stale, unmet } = found;
-  if (!STRICT_DECISIONS && differs.length > 0) {
-    const remedy = "set STRICT_DECISIONS to true in implementation.test.js if you follow the decisions: then they fail";
-    context.diagnostic(`cases that differ: ${differs.length}, such as ${differs[0]}; ${remedy}`);
-  }
-  if (!STRICT && unmet.length > 0) {
-    context.diagnostic(`tolerated cases: ${unmet.length}, such as ${unmet[0]}; to make them fail, set STRICT in implementation.test.js`);
-  }
-  if (stale.length > 0) {
-    const protocols = implementations.map(({ protocol }) => protocol).join();
-    const command = `peerproof run -k protocol:${protocols} --impl 'node main.js' --known-failing known-failing.txt --update-known-failing`;
-    context.diagnostic(`stale cases: ${stale.length}; this deletes their lines: ${command}`);
-  }
-});

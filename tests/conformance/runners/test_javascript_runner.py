@@ -228,12 +228,13 @@ def test_skipped_cases_are_grouped_by_layer_and_reason_the_most_first() -> None:
     results = [{"id": name, "status": "skipped", "reason": reason} for name, reason in skipped.items()]
     script = f"""
     import {{ groupSkipped }} from "{RUNNER.as_uri()}/runner.mjs";
-    console.log(JSON.stringify(groupSkipped({json.dumps([*results, {"id": "swim/codec/d#decode", "status": "passed"}])})));
+    const groups = groupSkipped({json.dumps([*results, {"id": "swim/codec/d#decode", "status": "passed"}])});
+    console.log(JSON.stringify(groups.map(({{ cases, ...group }}) => ({{ ...group, cases: cases.map(({{ id }}) => id) }}))));
     """
 
     assert json.loads(node(script)) == [
-        {"layer": "swim/exchange", "reason": "no nodes", "ids": ["swim/exchange/b", "swim/exchange/c"]},
-        {"layer": "swim/codec", "reason": "no codec", "ids": ["swim/codec/a#decode"]},
+        {"layer": "swim/exchange", "reason": "no nodes", "cases": ["swim/exchange/b", "swim/exchange/c"]},
+        {"layer": "swim/codec", "reason": "no codec", "cases": ["swim/codec/a#decode"]},
     ]
 
 

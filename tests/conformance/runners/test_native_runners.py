@@ -29,7 +29,6 @@ from tests.support.native_runners import (
     of_reference,
     part_of_bundle,
     require_go,
-    selected_bundle,
 )
 from tests.support.rust import verdicts_program
 from tests.support.tools import require
@@ -359,60 +358,6 @@ def test_go_names_a_list_that_differs_only_in_its_order(right: str, wrong: str, 
 
     assert done.returncode == 1
     assert f"            {entries}: the same items in another order\n" in done.stdout
-
-
-@pytest.mark.parametrize("strict", [False, True])
-def test_go_fails_what_only_differs_if_it_is_strict(strict: bool, tmp_path: Path) -> None:
-    """A decoder that ends with a panic on short datagrams violates a decision alone."""
-    folder = copy_go(tmp_path)
-    write_codec_only(folder / "scuttlebutt/testdata")
-    for name, right, wrong in (
-        (
-            "codec.go",
-            "\tif len(datagram) == 0 {",
-            "\tif len(datagram) == 2 {\n\t\tpanic(datagram)\n\t}\n\tif len(datagram) == 0 {",
-        ),
-        ("scuttlebutt_test.go", "Settings{}", f"Settings{{StrictDecisions: {str(strict).lower()}}}"),
-    ):
-        source = folder / "scuttlebutt" / name
-        text = source.read_text("utf-8")
-        assert text.count(right) == 1
-        source.write_text(text.replace(right, wrong), encoding="utf-8")
-
-    done = subprocess.run([require_go(), "test"], cwd=folder / "scuttlebutt", capture_output=True, text=True, check=False)
-
-    assert done.returncode == strict, done.stdout
-    assert bool(re.search(r"^ +\S+: differs: ", done.stdout, re.MULTILINE)) == strict
-    said = (
-        "they fail, since StrictDecisions is set"
-        if strict
-        else "to make that fail, set StrictDecisions in the settings of the test"
-    )
-    title = f"differ only in what a decision of the suite demands; {said}"
-    group = r"\d+  crashed: reply to decode: .* \[BA-20\], such as (scuttlebutt/\S+)"
-    found = re.search(rf"^ *\d+ {title}:\n(?: .*\n)* *{group}\n", done.stdout, re.MULTILINE)
-    assert found, done.stdout
-    whole = f"one of them whole: go test -v -run 'TestVectors/{found[1]}$'\n"
-    assert done.stdout.index("--- FAIL" if strict else whole) < done.stdout.index(whole if strict else "PASS\n")
-
-
-def test_go_fails_if_nodes_are_claimed_and_none_opens(tmp_path: Path) -> None:
-    """The case has another configuration than the default, so that it may be skipped."""
-    folder = copy_go(tmp_path)
-    data = folder / "scuttlebutt/testdata"
-    data.mkdir()
-    selected_bundle("scuttlebutt", data, lambda name: name == "scuttlebutt/exchange/delta-with-limit-16")
-    source, right = folder / "scuttlebutt/plug.go", "\tif opening.State != nil {"
-    text = source.read_text("utf-8")
-    assert text.count(right) == 1
-    source.write_text(
-        text.replace(right, f'\tif opening.Now == 0 {{\n\t\tpanic(vectors.Unsupported("no"))\n\t}}\n{right}'), "utf-8"
-    )
-
-    done = subprocess.run([require_go(), "test"], cwd=folder / "scuttlebutt", capture_output=True, text=True, check=False)
-
-    assert done.returncode == 1
-    assert "exchange is claimed, but open was unsupported in all 1 cases: no\n" in done.stdout
 
 
 #: Known, passing, failing otherwise, expired, none, and known although it is tolerated.

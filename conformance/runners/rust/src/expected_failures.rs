@@ -129,6 +129,25 @@ impl ExpectedFailures {
         verdict
     }
 
+    /// What is wrong if listed cases pass, once for all of them; `adapter` is the command that runs the vectors by peerproof.
+    pub fn stale(&self, verdicts: &[Verdict], adapter: &str) -> Option<String> {
+        let mut found = verdicts.iter().filter(|one| one.status == Status::Stale);
+        let first = found.next()?;
+        let cases = match found.count() {
+            0 => String::new(),
+            more => format!("{} cases, such as ", more + 1),
+        };
+        let (status, id, why) = (first.status, &first.id, first.why());
+        let remedy = match adapter {
+            "" => String::new(),
+            _ => format!(
+                "\n  to remove all such lines: {adapter} --known-failing {} --update-known-failing",
+                self.file
+            ),
+        };
+        Some(format!("{status}: {cases}{id}: {why}{remedy}"))
+    }
+
     /// The faults of the list itself: entries that have expired, or that match none of these cases.
     pub fn problems<'a>(&self, ids: impl Iterator<Item = &'a str> + Clone) -> Vec<String> {
         let today = today();

@@ -58,33 +58,22 @@ fn is_declared(declared: &Readings, decision: &str, names: &str) -> bool {
     name.is_some_and(|name| names.split('|').any(|one| one == name))
 }
 
-/// How many cases could have confirmed a declared reading, and whether one has.
-#[derive(Default)]
-pub(crate) struct Confirmations(BTreeMap<String, (usize, bool)>);
-
-impl Confirmations {
-    pub fn add(&mut self, declared: &Readings, verdict: &Verdict) {
-        if matches!(verdict.status, Status::Skipped | Status::Undetermined) {
-            return;
-        }
-        for (clause, name) in declared {
-            let (count, is_confirmed) = self.0.entry(clause.clone()).or_default();
-            *count += usize::from(verdict.clauses.contains(clause));
-            *is_confirmed |= verdict.readings.contains(&format!("{clause}: {name}"));
-        }
-    }
-
-    /// The declared readings that no case confirms, though some could have.
-    pub fn missing(&self, declared: &Readings) -> Vec<String> {
-        let unseen = self
-            .0
+/// What is wrong with declared readings: no case confirms them, though some could have.
+pub(crate) fn unconfirmed(declared: &Readings, verdicts: &[Verdict]) -> Vec<String> {
+    let has_run = |one: &&Verdict| !matches!(one.status, Status::Skipped | Status::Undetermined);
+    let mut problems = Vec::new();
+    for (clause, name) in declared {
+        let citing = verdicts
             .iter()
-            .filter(|(_, (count, is_confirmed))| *count > 0 && !is_confirmed);
-        unseen
-            .map(|(clause, (count, _))| {
-                let name = &declared[clause];
-                format!("the offer declares {clause} as '{name}', but none of {count} cases that cite it confirms that")
-            })
-            .collect()
+            .filter(has_run)
+            .filter(|one| one.clauses.contains(clause));
+        let count = citing.count();
+        let confirmed = format!("{clause}: {name}");
+        if count > 0 && !verdicts.iter().any(|one| one.readings.contains(&confirmed)) {
+            problems.push(format!(
+                "the offer declares {clause} as '{name}', but none of {count} cases that cite it confirms that"
+            ));
+        }
     }
+    problems
 }

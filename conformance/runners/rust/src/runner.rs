@@ -21,13 +21,15 @@ use crate::implementation::{CodecError, Implementation, Make, Offer, Plug};
 use crate::matching::Difference;
 use crate::panics::catch;
 use crate::reader::{type_of, Reader};
-use crate::readings::{unknown, Confirmations};
+use crate::readings::{unconfirmed, unknown};
+use crate::summary::{difference, summary, unopened, Settings};
 use crate::trial::{is_compared, Checked, Ending, Event, Progress, Trial};
 use crate::verdict::{decisions, Status, Verdict};
 
 const LIMIT: Duration = Duration::from_secs(10);
 const STACK: usize = 64 << 20; // messages may be nested deeply
 const LAST_EVENTS: usize = 20; // that the text of a failure shows
+const MOST_WHOLE: usize = 3; // cases with the same first difference that are described whole
 
 /// Runs the cases of a bundle against an implementation. Several threads may share it.
 pub struct Runner {
@@ -39,8 +41,8 @@ pub struct Runner {
     idle: Mutex<Vec<Worker>>,
     offer: OnceLock<Offer>,
     decoding: OnceLock<Decoding>,
-    confirmations: Mutex<Confirmations>,
-    summarized: Mutex<HashMap<String, Verdict>>, // those of `summary_of`, by their ids
+    ended: Mutex<HashMap<String, Verdict>>, // the cases that were run, by their ids
+    alike: Mutex<HashMap<String, Vec<String>>>, // what was described: ids by the first difference
 }
 
 /// The verdicts on the cases of the decoder, which run first, and what follows from them.
@@ -79,8 +81,8 @@ impl Runner {
             idle: Mutex::default(),
             offer: OnceLock::new(),
             decoding: OnceLock::new(),
-            confirmations: Mutex::default(),
-            summarized: Mutex::default(),
+            ended: Mutex::default(),
+            alike: Mutex::default(),
         }
     }
 
@@ -128,37 +130,54 @@ impl Runner {
         problems
     }
 
-    /// The declared readings that none of the cases that were run confirms, though some could have.
-    pub fn unconfirmed(&self) -> Vec<String> {
-        let confirmations = self
-            .confirmations
-            .lock()
-            .expect("no panic while it is locked");
-        confirmations.missing(&self.offer().readings)
+    /// The text of a verdict, in one line if three others with the same first difference have been described whole.
+    pub fn describe(&self, verdict: &Verdict) -> String {
+        if verdict.difference.is_none() {
+            return verdict.text(&self.bundle);
+        }
+        let difference = difference(verdict);
+        let mut alike = self.alike.lock().expect("no panic while it is locked");
+        let ids = alike.entry(difference.clone()).or_default();
+        ids.push(verdict.id.clone());
+        if ids.len() <= MOST_WHOLE {
+            return verdict.text(&self.bundle);
+        }
+        let line = format!(
+            "{}: {}: {difference}, as {}",
+            verdict.status, verdict.id, ids[0]
+        );
+        match &verdict.reason {
+            Some(reason) => format!("{line}\n  {reason}"),
+            None => line,
+        }
     }
 
-    /// How many of the cases that were run differ, are stale, or are tolerated where the vector says should, with the first of
-    /// them and the reason; None if there are none.
-    pub fn summary_of(runners: &[&Runner], status: Status) -> Option<String> {
-        let mut found = Vec::new();
-        for runner in runners {
-            let summarized = runner
-                .summarized
-                .lock()
-                .expect("no panic while it is locked");
-            let has_status = |id| {
-                summarized
-                    .get(id)
-                    .filter(|verdict| verdict.status == status)
-            };
-            found.extend(runner.ids().filter_map(has_status).cloned());
+    /// How many of the cases that were run have which verdict, and groups of those that are not as they should be; None if none was
+    /// run.
+    pub fn summary(&self, settings: &Settings) -> Option<String> {
+        let verdicts = self.ended();
+        let doubt = || self.decoding().reader.doubt.as_deref();
+        (!verdicts.is_empty()).then(|| summary(&self.bundle, &verdicts, doubt(), settings))
+    }
+
+    /// What is wrong besides single cases, once cases have run: declared readings that none confirms, nodes of which none opens,
+    /// and expected failures that pass.
+    pub fn problems_at_end(&self, settings: &Settings) -> Vec<String> {
+        let verdicts = self.ended();
+        if verdicts.is_empty() {
+            return Vec::new();
         }
-        let first = found.first()?;
-        let cases = match found.len() {
-            1 => String::new(),
-            count => format!("{count} cases, such as "),
-        };
-        Some(format!("{status}: {cases}{}: {}", first.id, first.why()))
+        let mut problems = unconfirmed(&self.offer().readings, &verdicts);
+        problems.extend(unopened(&self.bundle, &verdicts));
+        let expected = self.expected.as_ref();
+        problems.extend(expected.and_then(|list| list.stale(&verdicts, settings.adapter)));
+        problems
+    }
+
+    /// The verdicts on the cases that were run, in the order of the suite.
+    fn ended(&self) -> Vec<Verdict> {
+        let ended = self.ended.lock().expect("no panic while it is locked");
+        self.ids().filter_map(|id| ended.get(id)).cloned().collect()
     }
 
     /// Runs all cases, one after the other.
@@ -180,20 +199,12 @@ impl Runner {
             Some(verdict) => verdict.clone(),
             None => self.check_at(place, &decoding.reader),
         };
-        let mut confirmations = self
-            .confirmations
-            .lock()
-            .expect("no panic while it is locked");
-        confirmations.add(&self.offer().readings, &verdict);
         let verdict = match &self.expected {
             Some(expected) => expected.apply(verdict),
             None => verdict,
         };
-        let is_noted = matches!(verdict.status, Status::Differs | Status::Stale);
-        if is_noted || verdict.is_unmet_should() {
-            let mut summarized = self.summarized.lock().expect("no panic while it is locked");
-            summarized.insert(verdict.id.clone(), verdict.clone());
-        }
+        let mut ended = self.ended.lock().expect("no panic while it is locked");
+        ended.insert(verdict.id.clone(), verdict.clone());
         verdict
     }
 

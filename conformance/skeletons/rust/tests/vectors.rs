@@ -8,12 +8,7 @@ use std::sync::Arc;
 
 use implementations::plugs;
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
-use peerproof_vectors::{load, LoadError, Runner, Status};
-
-// Cargo runs tests in the folder of Cargo.toml.
-const KNOWN_FAILING: &str = "known-failing.txt";
-const ADAPTER: &str = "@BUILD@ && \
-    peerproof run @SELECTION@ --impl @START@";
+use peerproof_vectors::{load, LoadError, Runner, Settings, Status};
 
 /// Whether a case fails also where a vector says should, as with `--strict` of `peerproof run`.
 const STRICT: bool = false;
@@ -22,11 +17,20 @@ const STRICT: bool = false;
 /// does no harm. Otherwise it is shown as ignored: it differs.
 const STRICT_DECISIONS: bool = false;
 
+const SETTINGS: Settings = Settings {
+    strict: STRICT,
+    strict_decisions: STRICT_DECISIONS,
+    test: "vectors",
+    adapter: "@BUILD@ && \
+        peerproof run @SELECTION@ --impl @START@",
+};
+
 fn main() -> Result<(), LoadError> {
     let mut runners = Vec::new();
     for plug in plugs() {
         let bundle = load(format!("vectors/{}.json.gz", plug.protocol()))?;
-        let runner = Runner::of(bundle, &plug).known_failing(KNOWN_FAILING)?;
+        // Cargo runs tests in the folder of Cargo.toml.
+        let runner = Runner::of(bundle, &plug).known_failing("known-failing.txt")?;
         runners.push(Arc::new(runner));
     }
     let all: Vec<&Runner> = runners.iter().map(|runner| runner.as_ref()).collect();
@@ -42,20 +46,13 @@ fn main() -> Result<(), LoadError> {
         tests.push(Trial::test("problem", || Err(problem.into())));
     }
     let conclusion = libtest_mimic::run(&Arguments::from_args(), tests);
-    for (status, setting, is_set) in [
-        (Status::Differs, "STRICT_DECISIONS", STRICT_DECISIONS),
-        (Status::Tolerated, "STRICT", STRICT),
-    ] {
-        if let Some(found) = Runner::summary_of(&all, status).filter(|_| !is_set) {
-            println!("{found}; {}", to_fail(setting));
+    let mut problems = Vec::new();
+    for runner in all {
+        if let Some(summary) = runner.summary(&SETTINGS) {
+            println!("{summary}");
         }
+        problems.extend(runner.problems_at_end(&SETTINGS));
     }
-    let mut problems: Vec<String> = all.iter().flat_map(|runner| runner.unconfirmed()).collect();
-    // Such a case passes; the list is what is wrong, once for all of them.
-    problems.extend(Runner::summary_of(&all, Status::Stale).map(|stale| {
-        let remedy = format!("{ADAPTER} --known-failing {KNOWN_FAILING} --update-known-failing");
-        format!("{stale}\n  to remove all such lines: {remedy}")
-    }));
     for problem in &problems {
         eprintln!("error: {problem}");
     }
@@ -65,25 +62,14 @@ fn main() -> Result<(), LoadError> {
     conclusion.exit()
 }
 
-fn to_fail(setting: &str) -> String {
-    format!("to make that fail, set {setting} in tests/vectors.rs")
-}
-
 fn check(runner: &Runner, case: &str) -> Result<Completion, Failed> {
     let verdict = runner.check(case);
-    let (status, why) = (verdict.status, verdict.why());
-    match status {
-        Status::Skipped | Status::Undetermined | Status::Known | Status::Stale => {
-            Ok(Completion::ignored_with(format!("{status}: {why}")))
-        }
-        Status::Differs if !STRICT_DECISIONS => Ok(Completion::ignored_with(format!(
-            "{status}: {why}; {}",
-            to_fail("STRICT_DECISIONS")
+    match verdict.status {
+        _ if SETTINGS.fails(&verdict) => Err(runner.describe(&verdict).into()),
+        Status::Passed | Status::Tolerated => Ok(Completion::Completed),
+        status => Ok(Completion::ignored_with(format!(
+            "{status}: {}",
+            verdict.why()
         ))),
-        Status::Differs => Err(verdict.text(runner.bundle()).into()),
-        _ if verdict.is_failure() || STRICT && verdict.is_unmet_should() => {
-            Err(verdict.text(runner.bundle()).into())
-        }
-        _ => Ok(Completion::Completed),
     }
 }

@@ -93,6 +93,21 @@ public final class KnownFailures {
         return problems;
     }
 
+    /**
+     * What is wrong if listed cases pass, once for all of them; empty if none does.
+     *
+     * @param adapter the command that runs the vectors by peerproof; empty if there is none
+     */
+    public List<String> stale(Collection<Result> results, String adapter) {
+        List<Result> found = results.stream().filter(each -> each.status().equals("stale")).toList();
+        if (found.isEmpty()) {
+            return List.of();
+        }
+        String cases = found.size() == 1 ? "" : found.size() + " cases, such as ";
+        String remedy = "\n  to remove all such lines: " + adapter + " --known-failing " + file + " --update-known-failing";
+        return List.of("stale: " + cases + found.get(0).id() + ": " + found.get(0).why() + (adapter.isEmpty() ? "" : remedy));
+    }
+
     /** Returns the result with the list applied. A case that fails as listed is known, even if that is tolerated. */
     public Result apply(Result result) {
         List<Entry> named = entries.stream().filter(entry -> entry.fits(result.id())).toList();

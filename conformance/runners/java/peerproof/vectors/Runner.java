@@ -23,6 +23,7 @@ public final class Runner {
     private static final Duration LIMIT = Duration.ofSeconds(10);
     private static final int MOST_HAPPENINGS = 20; // that the text of a failure shows
     private static final int MOST_FRAMES = 20;
+    private static final int MOST_WHOLE = 3; // cases with the same first difference that are described whole
     private static final int MOST_INPUT = 400; // characters of what the codec is asked about
 
     private final Bundle bundle;
@@ -31,6 +32,7 @@ public final class Runner {
     private final Duration limit;
     private final Map<String, Result> decoding = new HashMap<>(); // of the decoder's cases
     private final Reader reader;
+    private final Map<String, List<String>> alike = new HashMap<>(); // ids by the first difference, of what was described
 
     public Runner(Bundle bundle, Implementation implementation) {
         this(bundle, implementation, LIMIT);
@@ -76,9 +78,36 @@ public final class Runner {
         return passed.keySet();
     }
 
-    /** What is wrong with the readings that the implementation declares, after these results. */
+    String protocol() {
+        return bundle.protocol();
+    }
+
+    /** The first case that the decoder fails; null if there is none. */
+    String doubt() {
+        return reader.doubt();
+    }
+
+    /** What the offer claims and these results do not confirm: declared readings, and nodes, if none opens in all cases. */
     public List<String> unconfirmed(List<Result> results) {
-        return Readings.unconfirmed(offer.readings(), results);
+        List<String> problems = Readings.unconfirmed(offer.readings(), results);
+        List<String> unopened = new ArrayList<>();
+        for (Result result : results) {
+            String why = String.valueOf(result.reason());
+            String lacking = result.status().equals("skipped") ? why.replaceFirst("^" + Trial.UNSUPPORTED, "") : null;
+            if (!result.of().needs().contains("exchange") || why.equals(lacking)) {
+                continue;
+            }
+            if (lacking == null || !lacking.matches("(?s)(open|load): .*")) {
+                return problems;
+            }
+            unopened.add(lacking.split(": ", 2)[1]);
+        }
+        if (!unopened.isEmpty() && results.size() == bundle.cases().size()) {
+            String most = Summary.byCount(unopened.stream()).get(0).split(" ", 2)[1];
+            String cases = unopened.size() + " cases: ";
+            problems.add(bundle.protocol() + ": exchange is claimed, but open was unsupported in all " + cases + most);
+        }
+        return problems;
     }
 
     /** The verdict of each case, in the order of the bundle; each is run when it is asked for. */
@@ -108,6 +137,21 @@ public final class Runner {
         } catch (ExecutionException | InterruptedException error) {
             throw new IllegalStateException("the runner failed at " + each.id(), error);
         }
+    }
+
+    /** The same as {@link #text}, in one line if three others with the same first difference have been described whole. */
+    public String describe(Result result) {
+        if (result.difference() == null) {
+            return text(result);
+        }
+        String difference = Summary.difference(result);
+        List<String> ids = alike.computeIfAbsent(difference, name -> new ArrayList<>());
+        ids.add(result.id());
+        if (ids.size() <= MOST_WHOLE) {
+            return text(result);
+        }
+        String line = result.status() + ": " + result.id() + ": " + difference + ", as " + ids.get(0);
+        return result.reason() == null ? line : line + "\n  " + result.reason();
     }
 
     /** A result as text: what is expected, the clauses behind it, the first difference, what happened, and where to read on. */

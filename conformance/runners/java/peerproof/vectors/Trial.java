@@ -16,6 +16,7 @@ import peerproof.vectors.Reaction.Reason;
 /** A running case: what it asks the implementation, and how its verdict follows from a difference. */
 final class Trial {
     static final String AFTER = "after the last step";
+    static final String UNSUPPORTED = "the implementation does not support this ";
 
     final Bundle bundle;
     final Vector vector;
@@ -232,7 +233,7 @@ final class Trial {
             throw error;
         } catch (Unsupported error) {
             if (claimed == null || !offers(claimed)) {
-                throw new Unsupported("the implementation does not support this " + request + ": " + error.getMessage());
+                throw new Unsupported(UNSUPPORTED + request + ": " + error.getMessage());
             }
             Map<String, Object> answer = Json.object("code", "unsupported", "message", error.getMessage());
             throw Failure.ofReply("error", request, Json.object("error", answer), null);

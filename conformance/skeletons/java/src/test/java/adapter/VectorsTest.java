@@ -8,15 +8,16 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.time.LocalDate;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.TestFactory;
 import peerproof.vectors.Bundle;
+import peerproof.vectors.Implementation.Offer;
 import peerproof.vectors.KnownFailures;
 import peerproof.vectors.Result;
 import peerproof.vectors.Runner;
@@ -41,9 +42,11 @@ class VectorsTest {
 
     private static final String SELECTED = System.getProperty("peerproof.cases", "");
     private static final String KNOWN_FAILING = "known-failing.txt";
-    private static final String ADAPTER = "@BUILD@ && peerproof run @SELECTION@ --impl '@START@'";
+    private static final Summary.Settings SETTINGS = new Summary.Settings(
+            STRICT, STRICT_DECISIONS, "VectorsTest.java", "mvn --batch-mode test -Dpeerproof.cases=",
+            "@BUILD@ && peerproof run @SELECTION@ --impl '@START@'");
 
-    private static final Map<String, List<Result>> RESULTS = new LinkedHashMap<>();
+    private static final Map<Runner, List<Result>> RESULTS = new LinkedHashMap<>();
 
     @TestFactory
     Stream<DynamicTest> vectors() throws IOException {
@@ -54,31 +57,29 @@ class VectorsTest {
             Bundle bundle = Bundle.load(Path.of("vectors", plug.protocol() + ".json.gz"));
             Runner runner = new Runner(bundle, plug.implementation());
             List<Result> results = new ArrayList<>();
-            RESULTS.put(plug.protocol(), results);
+            RESULTS.put(runner, results);
             cases.addAll(bundle.cases());
-            bundle.cases().stream().filter(each -> each.id().contains(SELECTED)).forEach(each ->
-                    tests.add(dynamicTest(each.id(), () -> {
-                        Result result = known.apply(runner.check(each));
-                        results.add(result);
-                        judge(runner, result);
-                    })));
-            if (!plug.implementation().offer().readings().isEmpty()) {
-                tests.add(dynamicTest("declared readings of " + plug.protocol(), () -> assertEmpty(runner.unconfirmed(results))));
+            List<Bundle.Case> selected = bundle.cases().stream().filter(each -> each.id().contains(SELECTED)).toList();
+            selected.forEach(each -> tests.add(dynamicTest(each.id(), () -> {
+                Result result = known.apply(runner.check(each));
+                results.add(result);
+                judge(runner, result);
+            })));
+            Offer offer = plug.implementation().offer();
+            boolean isClaiming = !offer.readings().isEmpty() || offer.capabilities().contains("exchange");
+            if (isClaiming && !selected.isEmpty()) {
+                tests.add(dynamicTest("claims of " + plug.protocol(), () -> assertEmpty(runner.unconfirmed(results))));
             }
         }
         if (tests.isEmpty()) {
             fail("no id contains " + SELECTED);
         }
         List<String> problems = known.problems(cases, LocalDate.now());
-        tests.add(dynamicTest(KNOWN_FAILING, () -> assertEmpty(Stream.concat(problems.stream(), stale()).toList())));
+        tests.add(dynamicTest(KNOWN_FAILING, () -> {
+            problems.addAll(known.stale(RESULTS.values().stream().flatMap(List::stream).toList(), SETTINGS.adapter()));
+            assertEmpty(problems);
+        }));
         return tests.stream();
-    }
-
-    /** One line for all cases that pass though they are listed: the list is what is wrong. */
-    private static Stream<String> stale() {
-        String stale = Summary.examples("stale", RESULTS.values().stream().flatMap(Collection::stream).toList());
-        String remedy = ADAPTER + " --known-failing " + KNOWN_FAILING + " --update-known-failing";
-        return stale.isEmpty() ? Stream.of() : Stream.of(stale + "\n  to remove all such lines: " + remedy);
     }
 
     private static void assertEmpty(List<String> problems) {
@@ -88,37 +89,16 @@ class VectorsTest {
     }
 
     private static void judge(Runner runner, Result result) {
-        switch (result.status()) {
-            case "passed" -> { }
-            case "skipped", "undetermined", "known", "stale" -> abort(result.status() + ": " + result.why());
-            case "differs" -> {
-                if (STRICT_DECISIONS) {
-                    fail(result.id() + "\n" + runner.text(result));
-                }
-                System.out.println(result.id() + " differs: " + result.why()); // Maven does not show why a test is skipped
-                abort("differs: " + result.why() + "; to make that fail, set STRICT_DECISIONS in VectorsTest.java");
-            }
-            default -> {
-                if (result.isFailure() || STRICT && result.isUnmetShould()) {
-                    fail(result.id() + "\n" + runner.text(result));
-                }
-                System.out.println(result.id() + "\n" + runner.text(result));
-            }
+        if (SETTINGS.fails(result)) {
+            fail(result.id() + "\n" + runner.describe(result));
+        }
+        if (!Set.of("passed", "tolerated").contains(result.status())) {
+            abort(result.status() + ": " + result.why());
         }
     }
 
     @AfterAll
     static void summarize() {
-        RESULTS.forEach((protocol, results) -> {
-            System.out.println(protocol + ": " + Summary.counts(results));
-            summarize(STRICT_DECISIONS ? "" : Summary.examples("differs", results), "STRICT_DECISIONS");
-            summarize(STRICT ? "" : Summary.examples("tolerated", results), "STRICT");
-        });
-    }
-
-    private static void summarize(String examples, String setting) {
-        if (!examples.isEmpty()) {
-            System.out.println(examples + "; to make that fail, set " + setting + " in VectorsTest.java");
-        }
+        RESULTS.forEach((runner, results) -> Summary.lines(runner, results, SETTINGS).forEach(System.out::println));
     }
 }
