@@ -248,9 +248,11 @@ def test_each_case_is_a_test_of_junit(tmp_path: Path) -> None:
     assert listed | {"known-failing.txt"} > failing.keys()
     assert len(failing) > len(listed) / 3
     assert "known-failing.txt:1: no case matches 'nothing/fits': remove the entry" in failing["known-failing.txt"]
-    encoded = failing["peter/codec/subscribe-with-credentials#encode"]
-    assert "first difference (error): reply to encode" in encoded
-    assert '  input: encode {"type": ' in encoded
+    encoded = [text for name, text in failing.items() if name.endswith("#encode")]
+    whole = [text for text in encoded if "first difference (error): reply to encode" in text]
+    assert ['  input: encode {"type": ' in text for text in whole] == [True] * 3
+    alike = [": error: reply to encode: encode is not written yet, as peter/codec/" in text for text in encoded]
+    assert sum(alike) == len(encoded) - len(whole) > 0
     assert "  input: decode 7b22" in failing["peter/codec/subscribe-with-unknown-members#decode"]
     assert len(cases) == 1 + len(case_ids("peter"))
 
