@@ -27,7 +27,7 @@ EXTENDS DistKV, Times, TraceData
 VARIABLES
     at,        \* the event that comes next
     trace,     \* the trace that the last event was of
-    seq,       \* the number that its next line must have; -1 before the first
+    nextSeq,   \* the number that its next line must have; -1 before the first
     lost,      \* whether it has departed, or is not checked any more, since its last start
     node       \* its state, as in DistKV, and what is added below; <<>> before its start
 
@@ -486,7 +486,7 @@ Finding(e, isNew, expected) ==
 TraceInit ==
     /\ at = 1
     /\ trace = 0
-    /\ seq = -1
+    /\ nextSeq = -1
     /\ lost = FALSE
     /\ node = <<>>
     /\ phase = <<>> /\ tock = <<>> /\ ticks = <<>> /\ entries = <<>> /\ superseded = <<>> /\ last = <<>> /\ heard = <<>>
@@ -500,9 +500,9 @@ IsPassedOver(e) == e.trace = trace /\ lost /\ ~IsBeginning(e)
 
 Take(e) ==
     LET isNew    == e.trace # trace
-        expected == IF IsBeginning(e) THEN e.seq ELSE IF isNew THEN 0 ELSE seq
+        expected == IF IsBeginning(e) THEN e.seq ELSE IF isNew THEN 0 ELSE nextSeq
     IN  /\ trace' = e.trace
-        /\ seq' = e.seq + 1
+        /\ nextSeq' = e.seq + 1
         /\ \E finding \in {Finding(e, isNew, expected)} :
             /\ lost' = (finding[1] # "agrees")
             /\ node' = IF finding[1] = "agrees" THEN finding[2] ELSE <<>>
@@ -511,7 +511,7 @@ Take(e) ==
 TraceNext ==
     /\ at <= EventCount
     /\ at' = at + 1
-    /\ LET e == Event(at) IN IF IsPassedOver(e) THEN UNCHANGED <<trace, seq, lost, node>> ELSE Take(e)
+    /\ LET e == Event(at) IN IF IsPassedOver(e) THEN UNCHANGED <<trace, nextSeq, lost, node>> ELSE Take(e)
     /\ UNCHANGED vars
 
 \* Where it is says which state it is.

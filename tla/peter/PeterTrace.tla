@@ -32,7 +32,7 @@ EXTENDS Peter, TraceData
 VARIABLES
     at,        \* the event that comes next
     trace,     \* the trace that the last event was of
-    seq,       \* the number that its next line must have; -1 before the first
+    nextSeq,   \* the number that its next line must have; -1 before the first
     lost,      \* whether it has departed since its last start
     config,    \* its configuration since then
     stage,     \* "ring": alone or joined; "joining"; "left"
@@ -423,7 +423,7 @@ Unconfigured == [credentials |-> <<>>, region |-> 0]
 TraceInit ==
     /\ at = 1
     /\ trace = 0
-    /\ seq = -1
+    /\ nextSeq = -1
     /\ lost = FALSE
     /\ config = Unconfigured
     /\ stage = "ring"
@@ -434,13 +434,13 @@ TraceInit ==
     /\ net = {}
 
 \* A node begins with its first line, and again with the first start after it has departed.
-IsBeginning(e) == e.kind = "start" /\ (e.trace # trace \/ lost \/ seq < 0)
+IsBeginning(e) == e.kind = "start" /\ (e.trace # trace \/ lost \/ nextSeq < 0)
 
 IsPassedOver(e) == e.trace = trace /\ lost /\ ~IsBeginning(e)
 
 Take(e) ==
     LET isNew    == e.trace # trace
-        expected == IF IsBeginning(e) THEN e.seq ELSE IF isNew THEN 0 ELSE seq
+        expected == IF IsBeginning(e) THEN e.seq ELSE IF isNew THEN 0 ELSE nextSeq
         isBegun  == e.kind = "start" \/ ~isNew
         why      == IF isBegun /\ e.seq = expected /\ e.readable = "yes" THEN WhyUndetermined(e) ELSE ""
         states   == IF isBegun /\ why = "" THEN StatesOf(e, isNew) ELSE {}
@@ -448,7 +448,7 @@ Take(e) ==
                     ELSE IF ~isBegun THEN IF e.seq # 0 THEN "seq" ELSE "args"
                     ELSE WhatIsWrong(e, expected, states)
     IN  /\ trace' = e.trace
-        /\ seq' = e.seq + 1
+        /\ nextSeq' = e.seq + 1
         /\ lost' = (why # "" \/ wrong # "")
         /\ config' = IF ~isBegun THEN Unconfigured
                      ELSE IF e.kind = "start" /\ e.readable = "yes" /\ e.refused = "" THEN e.args
@@ -463,7 +463,7 @@ TraceNext ==
     /\ at <= EventCount
     /\ at' = at + 1
     /\ LET e == Event(at)
-       IN  IF IsPassedOver(e) THEN UNCHANGED <<trace, seq, lost, config, stage, known, possible>> ELSE Take(e)
+       IN  IF IsPassedOver(e) THEN UNCHANGED <<trace, nextSeq, lost, config, stage, known, possible>> ELSE Take(e)
     /\ UNCHANGED vars
 
 \* Where it is says which state it is.

@@ -22,11 +22,11 @@ EXTENDS Scuttlebutt, TraceData, TLC
 VARIABLES
     at,        \* the event that comes next
     trace,     \* the trace that the last event was of
-    seq,       \* the number that its next line must have; -1 before the first
+    nextSeq,   \* the number that its next line must have; -1 before the first
     lost,      \* whether it has departed since its last start
     config     \* its configuration since then
 
-traceVars == <<at, trace, seq, lost, config, store, net, restarts>>
+traceVars == <<at, trace, nextSeq, lost, config, store, net, restarts>>
 
 -----------------------------------------------------------------------------
 \* Sizes of real strings [B-42, B-43, B-45]; they replace those of the model, as do the limit and the order of keys.
@@ -221,7 +221,7 @@ Unconfigured == [max_payload |-> 0]
 TraceInit ==
     /\ at = 1
     /\ trace = 0
-    /\ seq = -1
+    /\ nextSeq = -1
     /\ lost = FALSE
     /\ config = Unconfigured
     /\ store = <<>>
@@ -229,15 +229,15 @@ TraceInit ==
     /\ restarts = 0
 
 \* A node begins with its first line, and again with the first start after it has departed.
-Begins(e) == e.kind = "start" /\ (e.trace # trace \/ lost \/ seq < 0)
+Begins(e) == e.kind = "start" /\ (e.trace # trace \/ lost \/ nextSeq < 0)
 
 IsPassedOver(e) == e.trace = trace /\ lost /\ ~Begins(e)
 
 Take(e) ==
     LET isNew    == e.trace # trace
-        expected == IF Begins(e) THEN e.seq ELSE IF isNew THEN 0 ELSE seq
+        expected == IF Begins(e) THEN e.seq ELSE IF isNew THEN 0 ELSE nextSeq
     IN  /\ trace' = e.trace
-        /\ seq' = e.seq + 1
+        /\ nextSeq' = e.seq + 1
         /\ config' = IF e.kind = "start" THEN e.args ELSE IF isNew THEN Unconfigured ELSE config
         /\ LET wrong == IF isNew /\ e.kind # "start"
                         THEN IF e.seq # 0 THEN "seq" ELSE "args"
@@ -249,7 +249,7 @@ Take(e) ==
 TraceNext ==
     /\ at <= EventCount
     /\ at' = at + 1
-    /\ LET e == Event(at) IN IF IsPassedOver(e) THEN UNCHANGED <<trace, seq, lost, config, store>> ELSE Take(e)
+    /\ LET e == Event(at) IN IF IsPassedOver(e) THEN UNCHANGED <<trace, nextSeq, lost, config, store>> ELSE Take(e)
     /\ UNCHANGED <<net, restarts>>
 
 \* Where it is says which state it is.

@@ -34,7 +34,7 @@ EXTENDS Swim, TraceData
 VARIABLES
     at,        \* the event that comes next
     trace,     \* the trace that the last event was of
-    seq,       \* the number that its next line must have; -1 before the first
+    nextSeq,   \* the number that its next line must have; -1 before the first
     ended,     \* "departed" since its last start, "undetermined" for good, or ""
     config,    \* its configuration since then
     node       \* the state of the node, or <<>>: that of Swim, and what is added here, see Begun
@@ -511,7 +511,7 @@ Unconfigured == <<>>
 TraceInit ==
     /\ at = 1
     /\ trace = 0
-    /\ seq = -1
+    /\ nextSeq = -1
     /\ ended = ""
     /\ config = Unconfigured
     /\ node = <<>>
@@ -520,18 +520,18 @@ TraceInit ==
     /\ up = <<>> /\ todo = <<>> /\ restarts = 0 /\ net = {}
 
 \* A node begins with its first line, and again with the first start after it has departed.
-Begins(e) == e.kind = "start" /\ (e.trace # trace \/ ended = "departed" \/ seq < 0)
+Begins(e) == e.kind = "start" /\ (e.trace # trace \/ ended = "departed" \/ nextSeq < 0)
 
 IsPassedOver(e) == e.trace = trace /\ ended # "" /\ ~Begins(e)
 
 Take(e) ==
     LET isNew    == e.trace # trace
-        expected == IF Begins(e) THEN e.seq ELSE IF isNew THEN 0 ELSE seq
+        expected == IF Begins(e) THEN e.seq ELSE IF isNew THEN 0 ELSE nextSeq
         judged   == IF e.seq # expected THEN Departing("seq")
                     ELSE IF isNew /\ e.kind # "start" THEN Departing("args")
                     ELSE EventJudged(e)
     IN  /\ trace' = e.trace
-        /\ seq' = e.seq + 1
+        /\ nextSeq' = e.seq + 1
         /\ config' = IF e.kind = "start" THEN e.args ELSE IF isNew THEN Unconfigured ELSE config
         /\ node' = judged.state
         /\ ended' = CASE judged.is = "right" -> "" [] judged.is = "departs" -> "departed" [] OTHER -> "undetermined"
@@ -540,7 +540,7 @@ Take(e) ==
 TraceNext ==
     /\ at <= EventCount
     /\ at' = at + 1
-    /\ LET e == Event(at) IN IF IsPassedOver(e) THEN UNCHANGED <<trace, seq, ended, config, node>> ELSE Take(e)
+    /\ LET e == Event(at) IN IF IsPassedOver(e) THEN UNCHANGED <<trace, nextSeq, ended, config, node>> ELSE Take(e)
     /\ UNCHANGED <<local, up, todo, restarts, net>>
 
 \* Where it is says which state it is.

@@ -29,7 +29,7 @@ EXTENDS Wendy, TraceData
 VARIABLES
     at,        \* the event that comes next
     trace,     \* the trace that the last event was of
-    seq,       \* the number that its next line must have; -1 before the first
+    nextSeq,   \* the number that its next line must have; -1 before the first
     lost,      \* whether it has departed since its last start, or there is no verdict any more
     config,    \* its configuration since then
     node,      \* what Wendy keeps of it, as in Local; <<>> before its start
@@ -56,7 +56,7 @@ DigitValue(byte) == IF byte < 58 THEN byte - 48 ELSE byte - 87
 RECURSIVE Value(_)
 Value(digits) == IF digits = <<>> THEN 0 ELSE 16 * Value(SubSeq(digits, 1, Len(digits) - 1)) + Last(digits)
 
-\* The digits of each id, and its parts; TLC computes both once.
+\* The digits of each id, and its parts. TLC computes both once, as long as no parameter of what they call is named like a variable.
 IdDigits ==
     [string \in 1..StringCount |->
         IF IsId(string) THEN LET bytes == StringBytes(string) IN [i \in 1..32 |-> DigitValue(bytes[i])] ELSE <<>>]
@@ -479,7 +479,7 @@ WhatIsWrongWithStart(e) ==
 TraceInit ==
     /\ at = 1
     /\ trace = 0
-    /\ seq = -1
+    /\ nextSeq = -1
     /\ lost = FALSE
     /\ config = <<>>
     /\ node = <<>>
@@ -489,7 +489,7 @@ TraceInit ==
     /\ contact = <<>> /\ up = <<>> /\ todo = <<>> /\ restarts = 0 /\ net = {}
 
 \* A node begins with its first line, and again with the first start after it has departed.
-Begins(e) == e.kind = "start" /\ (e.trace # trace \/ lost \/ seq < 0)
+Begins(e) == e.kind = "start" /\ (e.trace # trace \/ lost \/ nextSeq < 0)
 
 IsPassedOver(e) == e.trace = trace /\ lost /\ ~Begins(e)
 
@@ -521,9 +521,9 @@ TakeStep(e) ==
 
 Take(e) ==
     LET isNew == e.trace # trace
-        expected == IF Begins(e) THEN e.seq ELSE IF isNew THEN 0 ELSE seq
+        expected == IF Begins(e) THEN e.seq ELSE IF isNew THEN 0 ELSE nextSeq
     IN  /\ trace' = e.trace
-        /\ seq' = e.seq + 1
+        /\ nextSeq' = e.seq + 1
         /\ IF e.seq # expected THEN Ends(e, "departs", "seq") /\ UNCHANGED <<config, book>>
            ELSE IF e.readable # "yes" \/ (e.kind # "start" /\ isNew) THEN Ends(e, "departs", "args") /\ UNCHANGED <<config, book>>
            ELSE IF e.kind = "start" THEN TakeStart(e)
@@ -533,7 +533,7 @@ TraceNext ==
     /\ at <= EventCount
     /\ at' = at + 1
     /\ \E e \in {Event(at)} :
-        IF IsPassedOver(e) THEN UNCHANGED <<trace, seq, lost, config, node, book>> ELSE Take(e)
+        IF IsPassedOver(e) THEN UNCHANGED <<trace, nextSeq, lost, config, node, book>> ELSE Take(e)
     /\ UNCHANGED vars
 
 \* Where it is says which state it is.
