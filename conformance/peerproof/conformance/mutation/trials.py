@@ -31,7 +31,7 @@ from peerproof.conformance.clauses.catalogue import protocols, specification
 from peerproof.conformance.mutation.copies import Copy, avoid_shortcuts, begin_again, change, remember_nothing
 from peerproof.conformance.mutation.sites import Module, Mutant
 from peerproof.conformance.runner.result import STATUSES, Result
-from peerproof.conformance.runner.runner import Settings, run
+from peerproof.conformance.runner.runner import Settings, SingleCases, run
 from peerproof.conformance.runner.trial import Case
 from peerproof.conformance.suite.timeouts import Timeouts
 from peerproof.conformance.vectors.model_table import LAYER
@@ -206,7 +206,7 @@ class Bench:
             return Verdict(None, HUNG, len(numbers))
         return Verdict(None, SURVIVED, len(numbers))
 
-    def _results(self, cases: Sequence[Case], failures: int = 1, patience: Timeouts = PATIENCE) -> list[Result]:
+    def _results(self, cases: Sequence[Case], failures: int = 1) -> list[Result]:
         """Runs cases until this many vectors have failed, and returns the results."""
         results: list[Result] = []
 
@@ -214,7 +214,7 @@ class Bench:
             results.append(result)
             return STATUSES[result.status] and len(_vectors(one for one in results if STATUSES[one.status])) >= failures
 
-        adapter = InProcess(self._implementation, patience, self._version)
+        adapter = InProcess(self._implementation, PATIENCE, self._version)
         run(lambda: adapter, adapter, adapter.start(), cases, SETTINGS, report)
         return results
 
@@ -233,18 +233,18 @@ class Bench:
         sys.settrace(None)
         threading.settrace(follow)
         adapter = InProcess(self._implementation, FOLLOWED, self._version)
-        adapter.start()
-        adapter.stop()
+        runner = SingleCases(adapter, adapter.start(), SETTINGS)
         imported = frozenset(seen)
         for number, case in enumerate(self.cases):
             seen.clear()
             begun = time.process_time()
-            (result,) = self._results([case], patience=FOLLOWED)
+            result = runner.run(case)
             seconds.append(time.process_time() - begun)
             if STATUSES[result.status]:
                 raise RuntimeError(f"the specification itself does not pass {case.id}")
             for line in seen:
                 lines[line].append(number)
+        adapter.stop()
         return Reach(dict(lines), imported, seconds)
 
 
