@@ -114,15 +114,15 @@ words: $(VENV)/.created
 scripts: $(TSC)
 	node $(TSC) --noEmit --allowJs --checkJs --strict --target es2022 --module es2022 --lib es2022,dom,dom.iterable $(SCRIPTS)
 
-## long: what takes longer than that: models of each kind, medium graphs, kills, clusters, a browser, how-to pages, the site
+## long: what takes longer than that: models of each kind, larger graphs, kills, clusters, a browser, how-to pages, the site
 long: $(VENV)/.developing $(VENV)/.documenting $(DRAWING)
 	@mkdir -p build
 	@$(MAKE) $(SIDE_BY_SIDE) $(MODELS) long-tests $(GRAPHS) long-coverage docs scripts
 
-## search: all small models, longer campaigns of the fuzzer, more generated tests, every vector against the specification and the other readings of it
+## search: all small models, all graphs, longer campaigns of the fuzzer, more generated tests, every vector against the specification and the other readings of it
 search: $(VENV)/.developing
 	@mkdir -p build
-	@$(MAKE) $(SIDE_BY_SIDE) search-values $(CAMPAIGNS) search-vectors search-models
+	@$(MAKE) $(SIDE_BY_SIDE) search-values $(CAMPAIGNS) search-vectors search-models search-graphs
 
 # Parts that need nothing of each other. What `make test` has seen already, formats, types, layers, proofs, generated vectors, is
 # not looked at again.
@@ -130,7 +130,7 @@ SIDE_BY_SIDE = --no-print-directory --keep-going --jobs=$(JOBS) $(if $(filter ou
 MODELS = $(PROTOCOLS:%=long-models-%)
 GRAPHS = $(PROTOCOLS:%=long-graph-%)
 CAMPAIGNS = $(PROTOCOLS:%=search-fuzz-%)
-.PHONY: $(MODELS) $(GRAPHS) $(CAMPAIGNS) long-tests long-coverage search-values search-vectors search-models
+.PHONY: $(MODELS) $(GRAPHS) $(CAMPAIGNS) long-tests long-coverage search-values search-vectors search-models search-graphs
 
 # Of the small models some of each kind: what must hold, what must fail and its twin, what holds in the end, what must be possible;
 # all: make search, or peerproof model check PROTOCOL
@@ -141,9 +141,9 @@ MODELS_OF_peter = tiny small-leave PX-02-overtaken PX-04-mended PL-01-joined PL-
 MODELS_OF_distkv = tiny small-split DX-04-own DX-05-mended DX-14-unrepaired DL-02-repaired DX-20-swapped DX-08-mended DX-12-quarter \
 	sometimes-covered
 
-# Of the small graphs some; all: peerproof model graph PROTOCOL --size medium
-GRAPHS_OF_scuttlebutt = small-c medium
-GRAPHS_OF_swim = small-relay medium
+# Small and medium graphs that take seconds; all: make search, or peerproof model graph PROTOCOL --size medium
+GRAPHS_OF_scuttlebutt = small-a small-b small-c
+GRAPHS_OF_swim = small-a small-c small-f small-relay
 GRAPHS_OF_wendy = small-restart medium-churn
 GRAPHS_OF_peter = small-bag medium-churn
 GRAPHS_OF_distkv = small-split medium-loss
@@ -172,6 +172,9 @@ search-vectors:
 
 search-models:
 	$(BIN)/peerproof model check
+
+search-graphs:
+	$(BIN)/peerproof model graph --size medium
 
 ## bench: the benchmarks; each prints its ratio beside what it should reach, and never fails for being slow
 bench: $(VENV)/.developing

@@ -89,7 +89,7 @@ def test_what_javascript_gets_wrong_by_itself_fails_a_vector(mistake: str, tmp_p
     assert_caught(copy_with(tmp_path, "scuttlebutt-js", module, right, wrong), f"scuttlebutt/{vector}", capfd)
 
 
-@pytest.mark.parametrize("command", ["run", "fuzz"])
+@pytest.mark.parametrize("command", ["run", pytest.param("fuzz", marks=pytest.mark.minute)])
 def test_neither_the_vectors_nor_the_fuzzer_find_anything(command: str) -> None:
     assert judge(PORT, command, "scuttlebutt") == 0
 

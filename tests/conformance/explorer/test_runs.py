@@ -279,7 +279,7 @@ def test_a_run_that_is_too_large_for_a_file_is_refused() -> None:
         run.whole()
 
 
-@pytest.mark.slow
+@pytest.mark.minute
 def test_of_a_long_trace_a_file_has_what_fits_and_the_command_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     trace, page = str(tmp_path / "run.jsonl"), str(tmp_path / "page.html")
     assert main(["node", "simulate", "scuttlebutt", *["--nodes", "20", "--rounds", "100", "--trace", trace]]) == 0

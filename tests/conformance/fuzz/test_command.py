@@ -31,6 +31,7 @@ def test_nothing_is_found_in_the_specification_and_the_line_says_what_happened(c
     assert " crashes, " in text
 
 
+@pytest.mark.minute
 def test_nothing_is_found_in_the_reference_as_a_program(capsys: Capture) -> None:
     program = f"{shlex.quote(sys.executable)} -m peerproof.reference.harness.harness"
 
@@ -151,6 +152,7 @@ def test_an_adapter_that_cannot_be_fuzzed_ends_with_3(impl: str, message: str, c
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.minute
 def test_unsupported_members_of_configurations_are_left_out_counted_and_named(capsys: Capture) -> None:
     assert main(["fuzz", "swim", "--impl", f"py:{path_of(implementations.UsualDatagrams)}"]) == 0
 

@@ -38,7 +38,12 @@ class Utf8Only(variant_of("BA-02", "utf-8-only")):  # type: ignore[misc]
 @pytest.mark.parametrize(
     ("variant", "how", "shown"),
     [
-        (AcceptsAnyPair, [], "only BA-03 asks for this, not the document; another reading explains it: BA-03 as accepted"),
+        pytest.param(
+            AcceptsAnyPair,
+            [],
+            "only BA-03 asks for this, not the document; another reading explains it: BA-03 as accepted",
+            marks=LONG,
+        ),
         pytest.param(
             RespondsAlways,
             [],

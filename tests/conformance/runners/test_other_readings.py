@@ -55,6 +55,10 @@ def in_rust(protocol: str, words: str, command: list[str], _: Path) -> Verdicts:
     return of_rust(protocol, words, *command)
 
 
+#: Each runs both readings; Go's stands for the others in `make test`.
+RUNNERS = [in_go, *(pytest.param(runner, marks=pytest.mark.minute) for runner in (in_java, in_rust))]
+
+
 @cache
 def bundle_of(protocol: str, words: str) -> Path:
     chosen = {vector.id for vector in select_vectors(suite(), words, protocol)}
@@ -66,7 +70,7 @@ def python_verdicts(protocol: str, words: str, command: tuple[str, ...]) -> Verd
     return of_python(protocol, shlex.join(command), Path(mkdtemp(), "report.jsonl"), "-k", words)
 
 
-@pytest.mark.parametrize("runner", [in_go, in_java, in_rust])
+@pytest.mark.parametrize("runner", RUNNERS)
 @pytest.mark.parametrize(("reading", "is_declared"), READINGS, ids=["differing", "differing, declared", "node, declared"])
 def test_it_agrees_on_an_implementation_with_another_reading(
     reading: tuple[str, str, str, str], is_declared: bool, runner: Callable[..., Verdicts], tmp_path: Path
@@ -97,7 +101,7 @@ serve_stdio(Failing())
 ALONE = "id:*/exchange/add-node-of-*,*/alone-*,*/exchange/probe-answered-*,*/restart-counter-of-0,*/codec/reject-ping*"
 
 
-@pytest.mark.parametrize("runner", [in_go, in_java, in_rust])
+@pytest.mark.parametrize("runner", RUNNERS)
 @pytest.mark.parametrize(
     ("op", "code", "differs"),
     [("open", "panic", False), ("open", "internal", False), ("call", "panic", True), ("recv", "panic", True)],

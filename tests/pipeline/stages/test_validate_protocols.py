@@ -72,7 +72,7 @@ def test_a_log_without_effects_is_explained(protocol: str, plan: dict[str, Any],
     ("protocol", "after", "kinds", "clause"),
     [
         ("scuttlebutt", 30, ["digest_request"], "B-08"),
-        ("swim", 60, ["ping"], "S-"),
+        pytest.param("swim", 60, ["ping"], "S-", marks=pytest.mark.minute),
         ("wendy", 40, ["application"], "W-"),
         ("peter", 0, ["subscribe", "notify"], "P-"),
     ],

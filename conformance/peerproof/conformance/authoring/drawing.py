@@ -89,7 +89,8 @@ def vectors_of(path: Path) -> tuple[Suite, list[Vector]]:
     if protocol not in protocols() or layer not in ("codec", "exchange", "cluster"):
         raise CannotDraw(f"{locations.path_text(path)}: vectors are in files like PROTOCOL/LAYER/TOPIC.yaml")
     suite = load(path.parents[2])
-    return suite, [vector for vector in suite.vectors if suite.path(vector).resolve() == path]
+    files = {file for file in map(suite.path, suite.vectors) if file.resolve() == path}
+    return suite, [vector for vector in suite.vectors if suite.path(vector) in files]
 
 
 def model_of(name: str) -> Model | None:
