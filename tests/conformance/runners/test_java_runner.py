@@ -231,6 +231,7 @@ def test_it_serves_what_adapters_must(protocol: str, transport: str, tmp_path: P
     assert main(["run", protocol, "--impl", served, "-k", "layer:exchange", *patience]) == 0
 
 
+@pytest.mark.minute
 def test_each_case_is_a_test_of_junit(tmp_path: Path) -> None:
     """All pass at first; with another list, those fail that it had named, unless they only differ, and the faulty line itself."""
     folder = begin_java(tmp_path, "peter")
