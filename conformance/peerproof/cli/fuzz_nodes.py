@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from argparse import Namespace
 from collections import Counter
 from functools import partial
@@ -20,6 +21,8 @@ from peerproof.conformance.fuzz.known_findings import name_finding
 from peerproof.conformance.fuzz.node_search import NodeSearch
 from peerproof.conformance.fuzz.promotion import vector_of
 from peerproof.conformance.fuzz.search_settings import PROFILES, FuzzSettings, FuzzVerdict, NoInputs
+from peerproof.conformance.readings.reading import readings_of
+from peerproof.conformance.traces.other_readings import Taken, claimed_readings
 
 
 def run(args: Namespace) -> int:
@@ -67,6 +70,8 @@ def run(args: Namespace) -> int:
         print("\n".join(render_counts(search.inputs.spec, search.counts, search.unsupported)))
         fuzz_search.print_known(search.known)
         fuzz_search.print_excused(search.excuses)
+        if declarable := search.excuses.declarable:
+            print(f'  next:  runs end there; they go on if your hello declares the reading: "readings": {json.dumps(declarable)}')
         fuzz_search.refuse_promotion(args, search.excuses)
     return EXIT_CODES[verdict]
 
@@ -85,10 +90,20 @@ def _greet(protocol: str, hello: Hello) -> None:
     asks, chooses = "asks the runner to choose", "chooses by itself: any choice that the specification allows is accepted"
     chance = asks if hello.is_oracle(protocol) else chooses
     note(f"{hello.name} {hello.version}, which {chance}")
+    for line in _declared_lines(protocol, claimed_readings(protocol, hello.readings)):
+        note(line)
+
+
+def _declared_lines(protocol: str, taken: Taken) -> list[str]:
+    """Returns the line that says by which readings an implementation is judged, if it declares some."""
+    named = ", ".join(f"{one.clause} as {one.name}" for one in (readings_of(protocol)[number] for number in taken))
+    return [f"judged by the readings that its hello declares: {named}"] if named else []
 
 
 def _report(args: Namespace, search: NodeSearch) -> None:
     assert search.finding is not None, "the caller has checked this"
     print(render_finding(search.inputs.spec, search.finding))
+    for line in _declared_lines(args.protocol, search.declared):
+        print(f"\n  {line}")
     print(f"\n  found in run {search.counts['run']}")
     print_again(args, search.kept, name_finding(search.inputs.spec, search.finding), seed=search.seed)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.conformance.conftest import Capture
@@ -12,14 +13,26 @@ from peerproof.cli.main import main
 from peerproof.conformance.fuzz.excuses import Excuses
 from peerproof.conformance.readings.reading import readings_of
 from peerproof.reference.divergences.scuttlebutt import BD02, BD04
+from peerproof.reference.harness.harness import Harness
 
 LONG = pytest.mark.minute  #: a whole search, again with strict decisions; others do that in `make test`
 
 
-def variant_of(clause: str, name: str) -> type:
+def variant_of(clause: str, name: str) -> type[Any]:
     """The reference with another reading."""
     reading = next(one for one in readings_of("scuttlebutt") if (one.clause, one.name) == (clause, name))
     return type(reading.variant("scuttlebutt"))
+
+
+def declaring(base: type[Any], readings: dict[str, str]) -> type[Any]:
+    """An implementation whose hello declares readings."""
+
+    class Declaring(base):  # type: ignore[misc]
+        def handle(self, request: dict[str, Any], choose: Any) -> dict[str, Any]:
+            reply: dict[str, Any] = super().handle(request, choose)
+            return reply | {"readings": readings} if request["op"] == "hello" else reply
+
+    return Declaring
 
 
 class AcceptsAnyPair(variant_of("BA-03", "accepted")):  # type: ignore[misc]
@@ -28,6 +41,14 @@ class AcceptsAnyPair(variant_of("BA-03", "accepted")):  # type: ignore[misc]
 
 class RespondsAlways(variant_of("BA-32", "empty-responses")):  # type: ignore[misc]
     """Sends digest responses without entries."""
+
+
+class SaysThatItRespondsAlways(declaring(RespondsAlways, {"BA-32": "empty-responses"})):  # type: ignore[misc]
+    """The same, and its hello declares so."""
+
+
+class OnlySaysThatItRespondsAlways(declaring(Harness, {"BA-32": "empty-responses"})):  # type: ignore[misc]
+    """Declares a reading, and takes the other."""
 
 
 class Utf8Only(variant_of("BA-02", "utf-8-only")):  # type: ignore[misc]
@@ -64,10 +85,22 @@ def test_what_only_a_decision_demands_differs_and_the_search_goes_on(
     assert "nothing found in" in text
     assert "\n  differs, " in text
     assert shown in text
+    assert ('if your hello declares the reading: "readings": {"BA-32": "empty-responses"}' in text) is (variant is RespondsAlways)
     assert main([*fuzz, "--decisions", "strict"]) == 1
     text = capsys.readouterr().out
     assert shown.rpartition(": only")[2].removeprefix("only ") in text
     assert "--decisions strict\n" in text.partition("  again: ")[2]
+
+
+@pytest.mark.slow
+def test_a_declared_reading_ends_no_run_and_what_contradicts_it_is_found(capsys: Capture) -> None:
+    assert main(["fuzz", "scuttlebutt", "--impl", f"py:{path_of(SaysThatItRespondsAlways)}"]) == 0
+    done = capsys.readouterr()
+    assert "judged by the readings that its hello declares: BA-32 as empty-responses" in done.err
+    assert "differs" not in done.out
+
+    assert main(["fuzz", "scuttlebutt", "--impl", f"py:{path_of(OnlySaysThatItRespondsAlways)}"]) == 1
+    assert "\n  judged by the readings that its hello declares: BA-32 as empty-responses\n" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,8 @@ from peerproof.conformance.traces.other_readings import (
     Explanations,
     Outcome,
     Taken,
+    add_readings,
+    closed_readings,
     explain,
     is_silent,
     read_explanations,
@@ -42,6 +44,8 @@ MOST_COMPARED: Final = 20
 
 class Follower(Protocol):
     """Judges what a node showed at an input."""
+
+    taken: Taken  #: the readings that the implementation declares
 
     def follow(self, birth: Birth, nodes: Sequence[Node], fed: Fed, shown: Any) -> Sequence[Node]:
         """Returns the nodes after an input that explain what was shown then. Raises Found, GivenUp if there are none."""
@@ -61,6 +65,7 @@ class Excuses:
     strict: bool = False
     seen: Counter[str] = field(default_factory=Counter)
     said: dict[str, str] = field(default_factory=dict)  #: name of a finding -> what it rests on, in a sentence
+    declarable: dict[str, str] = field(default_factory=dict)  #: decision -> a reading that explains a finding, as hello has it
 
     def has(self, name: str, protocol: str, clauses: Sequence[str], explanations: Explanations = ()) -> bool:
         """Returns True if a finding that rests on these clauses is excused, and counts it."""
@@ -68,6 +73,8 @@ class Excuses:
         if word:
             self.seen[name] += 1
             self.said.setdefault(name, f"{word}: {basis_text(clauses, explanations)}")
+            for one in (one for readings in explanations for one in readings if not (one.is_open or one.ends)):
+                self.declarable.setdefault(one.clause, one.name)
         return bool(word)
 
     def _verdict(self, protocol: str, clauses: Sequence[str]) -> str:
@@ -84,17 +91,24 @@ def explain_finding(place: Place, finding: Finding, answers: Sequence[Answer], f
     """Returns the readings of decisions that explain what a node did, of which the last step is the finding."""
     if finding.kind in (*ADAPTERS_OWN, "clock", "unreadable"):
         return ()
-    protocol = place.birth.spec.NAME
-    closed = [number for number, reading in enumerate(readings_of(protocol)) if not (reading.is_open or reading.ends)]
+    protocol, taken = place.birth.spec.NAME, follower.taken
+    read = readings_of(protocol)
+    left = [number for number, one in enumerate(read) if one.clause not in {read[other].clause for other in taken}]
     found: list[Explanation] = []
     if finding.kind not in FAILURES:
-        found = explain(protocol, (), closed, partial(_follow_all, place, follower, protocol), most=1)
+        closed = [number for number in closed_readings(protocol) if number in left]
+        found = explain(protocol, taken, closed, partial(_follow_all, place, follower, protocol), most=1)
     if not found:
         found = [
             Explanation((number,), (number,))
-            for number, reading in enumerate(readings_of(protocol))
-            if (reading.ends or (reading.is_open and finding.kind in EFFECTS))
-            and _leaves_open(place, specification_by(protocol, (number,)), answers, None if reading.ends else follower)
+            for number in left
+            if (read[number].ends or (read[number].is_open and finding.kind in EFFECTS))
+            and _leaves_open(
+                place,
+                specification_by(protocol, add_readings(taken, number)),
+                answers,
+                None if read[number].ends else follower,
+            )
         ]
     return read_explanations(protocol, found)
 

@@ -43,7 +43,7 @@ from peerproof.conformance.fuzz.reaction import (
 from peerproof.conformance.fuzz.restarts import Restarts
 from peerproof.conformance.fuzz.search_settings import CannotFuzz
 from peerproof.conformance.traces.findings import Contradicted, find_contradicted
-from peerproof.conformance.traces.other_readings import Outcome
+from peerproof.conformance.traces.other_readings import Outcome, claimed_readings
 from peerproof.conformance.vectors.matching import Difference, first_difference, fits
 from peerproof.conformance.vectors.plain_data import expected_event, plain_config
 from peerproof.spec.core import Instant, NodeId, Notify, Option, Send, Specification
@@ -83,6 +83,9 @@ class Implementation(Player):
     """
 
     def __init__(self, protocol: str, inputs: Inputs, adapter: Adapter, hello: Hello) -> None:
+        """The specification of `inputs` has the readings that hello declares."""
+        self.taken = claimed_readings(protocol, hello.readings)
+        self._declared = frozenset(hello.readings)
         self._protocol = protocol
         self._inputs = inputs
         self._spec = inputs.spec
@@ -351,7 +354,8 @@ class Implementation(Player):
             raise GivenUp
         assert likeliest is not None, "a step has an outcome"
         kind, difference = self._difference(likeliest, effects) or ("messages", None)
-        broken = _find_contradicted(self._spec, likeliest, effects) if kind == "messages" else ()
+        found = _find_contradicted(self._spec, likeliest, effects) if kind == "messages" else ()
+        broken = tuple(each for each in found if self._declared.isdisjoint(each.clauses))
         raise Found(Finding(kind, KIND_DETAIL[kind], difference=difference, judged=Judged(likeliest), broken=broken))
 
     def _check_choices(

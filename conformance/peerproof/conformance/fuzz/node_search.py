@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -22,7 +22,9 @@ from peerproof.conformance.fuzz.known_findings import KnownFindings
 from peerproof.conformance.fuzz.machine import Campaign
 from peerproof.conformance.fuzz.players import Player, Specified
 from peerproof.conformance.fuzz.search_settings import PROFILES, CannotFuzz, FuzzSettings, FuzzVerdict
+from peerproof.conformance.runner.claims import check_claims
 from peerproof.conformance.suite.timeouts import Timeouts
+from peerproof.conformance.traces.other_readings import Taken, claimed_readings, specification_by
 
 #: Number of runs from one seed; a killed search repeats at most these.
 AT_ONCE: Final = 80
@@ -43,6 +45,7 @@ class NodeSearch:
     on_progress: Callable[[Counter[str]], None] | None = None  #: gets the counts of runs, steps and events in them
     on_replayed: Callable[[int, int], None] = lambda _runs, _gone: None  #: runs of the corpus, findings that did not recur
     inputs: Inputs = field(init=False)
+    declared: Taken = ()  #: the readings of the document that the implementation declares, by which it is judged
     finding: Finding | None = None
     kept: Path | None = None  #: file of the finding in the corpus
     counts: Counter[str] = field(default_factory=Counter)
@@ -83,7 +86,10 @@ class NodeSearch:
         hello = adapter.start()
         if why := lacking(self.protocol, hello):
             raise CannotFuzz(f"{hello.name} cannot be fuzzed: {why}")
+        check_claims(hello)
         self.on_hello(hello)
+        self.declared = claimed_readings(self.protocol, hello.readings)
+        self.inputs = _read_as(self.inputs, self.declared)
         player = Implementation(self.protocol, self.inputs, adapter, hello)
         self.unsupported = player.unsupported
         campaign = self._campaign(player)
@@ -144,6 +150,14 @@ class NodeSearch:
             if not campaign.finding:
                 position, left = position + 1, left - size
                 corpus.advance(name, position)
+
+
+def _read_as(inputs: Inputs, taken: Taken) -> Inputs:
+    """Returns the inputs with other readings of the document, for which no property has been shown."""
+    if not taken:
+        return inputs
+    spec = specification_by(inputs.spec.NAME, taken)
+    return replace(inputs, spec=spec, withheld=frozenset(promise.name for promise in spec.PROPERTIES))
 
 
 def _replay(campaign: Campaign, keeper: Keeper) -> tuple[bool, int, int]:

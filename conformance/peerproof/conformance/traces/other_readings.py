@@ -101,6 +101,25 @@ def declared_readings(texts: Iterable[str]) -> dict[str, Taken]:
     return found
 
 
+def claimed_readings(protocol: str, claims: Mapping[str, str]) -> Taken:
+    """
+    Returns the readings that a hello claims and by which nodes can be judged from their start.
+
+    Where the document is silent, an implementation may do anything, whatever it claims.
+
+    >>> claims = {"SA-12": "as-in-the-samples", "BA-12": "descending"}
+    >>> [readings_of("swim")[number].clause for number in claimed_readings("swim", claims)]
+    ['SA-12']
+    """
+    read = readings_of(protocol)
+    return tuple(number for number in closed_readings(protocol) if claims.get(read[number].clause) == read[number].name)
+
+
+def closed_readings(protocol: str) -> Iterator[int]:
+    """Yields the readings that lead to something definite."""
+    return (number for number, reading in enumerate(readings_of(protocol)) if not (reading.is_open or reading.ends))
+
+
 @cache
 def variant_by(protocol: str, taken: Taken) -> Any:
     """Returns an implementation with other readings (`peerproof.reference.harness.variant`)."""
