@@ -22,7 +22,7 @@ from peerproof.conformance.fuzz.node_search import NodeSearch
 from peerproof.conformance.fuzz.promotion import vector_of
 from peerproof.conformance.fuzz.search_settings import PROFILES, FuzzSettings, FuzzVerdict, NoInputs
 from peerproof.conformance.readings.reading import readings_of
-from peerproof.conformance.traces.other_readings import Taken, claimed_readings
+from peerproof.conformance.traces.other_readings import Taken, claimed_readings, specification_by
 
 
 def run(args: Namespace) -> int:
@@ -82,7 +82,7 @@ def _explore(search: NodeSearch) -> None:
     from peerproof.conformance.explorer.finding_run import run_finding
 
     assert search.finding is not None, "the caller has checked this"
-    make = partial(run_finding, search.inputs.spec, search.finding)
+    make = partial(run_finding, specification_by(search.protocol, search.declared), search.finding)
     open_page("#run/0/", runs={search.finding.detail: make})
 
 

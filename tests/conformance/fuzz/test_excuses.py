@@ -55,6 +55,10 @@ class Utf8Only(variant_of("BA-02", "utf-8-only")):  # type: ignore[misc]
     """Rejects strings that are not UTF-8."""
 
 
+class SaysThatItIsUtf8Only(declaring(Utf8Only, {"BA-02": "utf-8-only"})):  # type: ignore[misc]
+    """Declares how it reads bytes; those of others come to it as they are."""
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("variant", "how", "shown"),
@@ -94,10 +98,14 @@ def test_what_only_a_decision_demands_differs_and_the_search_goes_on(
 
 @pytest.mark.slow
 def test_a_declared_reading_ends_no_run_and_what_contradicts_it_is_found(capsys: Capture) -> None:
-    assert main(["fuzz", "scuttlebutt", "--impl", f"py:{path_of(SaysThatItRespondsAlways)}"]) == 0
-    done = capsys.readouterr()
-    assert "judged by the readings that its hello declares: BA-32 as empty-responses" in done.err
-    assert "differs" not in done.out
+    for variant, reading in (
+        (SaysThatItRespondsAlways, "BA-32 as empty-responses"),
+        (SaysThatItIsUtf8Only, "BA-02 as utf-8-only"),
+    ):
+        assert main(["fuzz", "scuttlebutt", "--seconds", "3", "--impl", f"py:{path_of(variant)}"]) == 0
+        done = capsys.readouterr()
+        assert f"judged by the readings that its hello declares: {reading}" in done.err
+        assert "differs" not in done.out
 
     assert main(["fuzz", "scuttlebutt", "--impl", f"py:{path_of(OnlySaysThatItRespondsAlways)}"]) == 1
     assert "\n  judged by the readings that its hello declares: BA-32 as empty-responses\n" in capsys.readouterr().out

@@ -83,7 +83,6 @@ class Implementation(Player):
     """
 
     def __init__(self, protocol: str, inputs: Inputs, adapter: Adapter, hello: Hello) -> None:
-        """The specification of `inputs` has the readings that hello declares."""
         self.taken = claimed_readings(protocol, hello.readings)
         self._declared = frozenset(hello.readings)
         self._protocol = protocol

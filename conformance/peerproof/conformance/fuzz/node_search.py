@@ -24,7 +24,7 @@ from peerproof.conformance.fuzz.players import Player, Specified
 from peerproof.conformance.fuzz.search_settings import PROFILES, CannotFuzz, FuzzSettings, FuzzVerdict
 from peerproof.conformance.runner.claims import check_claims
 from peerproof.conformance.suite.timeouts import Timeouts
-from peerproof.conformance.traces.other_readings import Taken, claimed_readings, specification_by
+from peerproof.conformance.traces.other_readings import Taken, claimed_readings
 
 #: Number of runs from one seed; a killed search repeats at most these.
 AT_ONCE: Final = 80
@@ -89,7 +89,9 @@ class NodeSearch:
         check_claims(hello)
         self.on_hello(hello)
         self.declared = claimed_readings(self.protocol, hello.readings)
-        self.inputs = _read_as(self.inputs, self.declared)
+        if self.declared:  # no property has been shown for other readings
+            promises = frozenset(promise.name for promise in self.inputs.spec.PROPERTIES)
+            self.inputs = replace(self.inputs, withheld=promises)
         player = Implementation(self.protocol, self.inputs, adapter, hello)
         self.unsupported = player.unsupported
         campaign = self._campaign(player)
@@ -150,14 +152,6 @@ class NodeSearch:
             if not campaign.finding:
                 position, left = position + 1, left - size
                 corpus.advance(name, position)
-
-
-def _read_as(inputs: Inputs, taken: Taken) -> Inputs:
-    """Returns the inputs with other readings of the document, for which no property has been shown."""
-    if not taken:
-        return inputs
-    spec = specification_by(inputs.spec.NAME, taken)
-    return replace(inputs, spec=spec, withheld=frozenset(promise.name for promise in spec.PROPERTIES))
 
 
 def _replay(campaign: Campaign, keeper: Keeper) -> tuple[bool, int, int]:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from peerproof.conformance.adapter.choices import Choices
 from peerproof.conformance.fuzz.findings import Fed, Finding, Found
 from peerproof.conformance.fuzz.reaction import Birth, Node, Reaction, Stimulus, react
+from peerproof.conformance.traces.other_readings import Taken
 from peerproof.spec.core import Instant, NodeId, Option, Pick, Send
 from peerproof.spec.forms.form import Plain
 
@@ -54,6 +55,8 @@ class Seen(NamedTuple):
 
 class Player:
     """Runs all nodes of a run."""
+
+    taken: Taken = ()  #: the other readings of the document by which the nodes are judged
 
     def begin(self, seed: str) -> None:
         """Begins a run; the random choices of the nodes follow from the seed. Raises Over."""

@@ -20,6 +20,7 @@ from peerproof.conformance.fuzz.findings import Fed, Finding, Found, Told
 from peerproof.conformance.fuzz.inputs.inputs import FORGERY, FORGETTING, GONE, RESTART, Inputs
 from peerproof.conformance.fuzz.players import Place, Player, Seen
 from peerproof.conformance.fuzz.reaction import Birth, Called, Came, Passed, Reaction, Settled, Started, Stimulus
+from peerproof.conformance.traces.other_readings import specification_by
 from peerproof.spec.core import EVERYBODY, Instant, NodeId, Notify
 from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.properties import Cluster, InFlight, find_violations
@@ -69,7 +70,8 @@ class Arena:
         self.player = player
         self.counts = counts
         self.now = Instant(0)
-        self.places = {addr: Place(Birth(self.spec, addr, player.clamp_config(config))) for addr, config in configs.items()}
+        judged = specification_by(self.spec.NAME, player.taken) if player.taken else self.spec
+        self.places = {addr: Place(Birth(judged, addr, player.clamp_config(config))) for addr, config in configs.items()}
         self.under_way: list[Datagram] = []
         self.errands: list[tuple[NodeId, Any]] = []  #: the notices that ask applications to fetch something
         self.connected = self.spec.TRANSPORT == "tcp"
