@@ -65,7 +65,7 @@ class Excuses:
     strict: bool = False
     seen: Counter[str] = field(default_factory=Counter)
     said: dict[str, str] = field(default_factory=dict)  #: name of a finding -> what it rests on, in a sentence
-    declarable: dict[str, str] = field(default_factory=dict)  #: decision -> a reading that explains a finding, as hello has it
+    declarable: dict[str, str] = field(default_factory=dict)  #: decision -> the only reading that explains a finding
 
     def has(self, name: str, protocol: str, clauses: Sequence[str], explanations: Explanations = ()) -> bool:
         """Returns True if a finding that rests on these clauses is excused, and counts it."""
@@ -73,8 +73,8 @@ class Excuses:
         if word:
             self.seen[name] += 1
             self.said.setdefault(name, f"{word}: {basis_text(clauses, explanations)}")
-            for one in (one for readings in explanations for one in readings if not (one.is_open or one.ends)):
-                self.declarable.setdefault(one.clause, one.name)
+            only = explanations[0] if len(explanations) == 1 else ()
+            self.declarable |= {one.clause: one.name for one in only if not (one.is_open or one.ends)}
         return bool(word)
 
     def _verdict(self, protocol: str, clauses: Sequence[str]) -> str:
