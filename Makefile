@@ -22,9 +22,6 @@ BUILD ?= build
 CORES = $(shell nproc 2>/dev/null || sysctl -n hw.ncpu 2>/dev/null || echo 2)
 JOBS ?= $(shell echo $$(($(CORES) + 1)))
 
-# How many of the long tests: nodes and builds are waited for.
-LONG_JOBS ?= $(shell echo $$(($(CORES) + 3)))
-
 # Tests start hundreds of programs on a machine that may be busy: each may take so many times as long as usual.
 export PEERPROOF_PATIENCE ?= 10
 
@@ -152,7 +149,7 @@ GRAPHS_OF_peter = small-bag medium-churn
 GRAPHS_OF_distkv = small-split medium-loss
 
 long-tests:
-	$(BIN)/pytest -q -n $(LONG_JOBS) --dist worksteal -m "$(LONG)" --junitxml=build/tests-kills.xml
+	$(BIN)/pytest -q -n $(JOBS) --dist worksteal -m "$(LONG)" --junitxml=build/tests-kills.xml
 
 $(MODELS): long-models-%:
 	$(BIN)/peerproof model check $* $(MODELS_OF_$*:%=--model %)

@@ -22,7 +22,7 @@ from peerproof.conformance.fuzz.node_search import NodeSearch
 from peerproof.conformance.fuzz.promotion import vector_of
 from peerproof.conformance.fuzz.search_settings import PROFILES, FuzzSettings, FuzzVerdict, NoInputs
 from peerproof.conformance.readings.reading import readings_of
-from peerproof.conformance.traces.other_readings import Taken, claimed_readings, specification_by
+from peerproof.conformance.traces.other_readings import specification_by
 
 
 def run(args: Namespace) -> int:
@@ -37,7 +37,7 @@ def run(args: Namespace) -> int:
         fuzz_search.check_place(args, "exchange")
     ticker = Ticker()
     runs = None if args.seconds else PROFILES[args.profile].runs
-    search.on_hello = partial(_greet, args.protocol)
+    search.on_hello = partial(_greet, search)
     replayed = 0
 
     def show_progress(counts: Counter[str]) -> None:
@@ -86,24 +86,26 @@ def _explore(search: NodeSearch) -> None:
     open_page("#run/0/", runs={search.finding.detail: make})
 
 
-def _greet(protocol: str, hello: Hello) -> None:
+def _greet(search: NodeSearch, hello: Hello) -> None:
     asks, chooses = "asks the runner to choose", "chooses by itself: any choice that the specification allows is accepted"
-    chance = asks if hello.is_oracle(protocol) else chooses
+    chance = asks if hello.is_oracle(search.protocol) else chooses
     note(f"{hello.name} {hello.version}, which {chance}")
-    for line in _declared_lines(protocol, claimed_readings(protocol, hello.readings)):
+    for line in _declared_lines(search):
         note(line)
 
 
-def _declared_lines(protocol: str, taken: Taken) -> list[str]:
+def _declared_lines(search: NodeSearch) -> list[str]:
     """Returns the line that says by which readings an implementation is judged, if it declares some."""
-    named = ", ".join(f"{one.clause} as {one.name}" for one in (readings_of(protocol)[number] for number in taken))
+    named = ", ".join(
+        f"{one.clause} as {one.name}" for one in (readings_of(search.protocol)[number] for number in search.declared)
+    )
     return [f"judged by the readings that its hello declares: {named}"] if named else []
 
 
 def _report(args: Namespace, search: NodeSearch) -> None:
     assert search.finding is not None, "the caller has checked this"
     print(render_finding(search.inputs.spec, search.finding))
-    for line in _declared_lines(args.protocol, search.declared):
+    for line in _declared_lines(search):
         print(f"\n  {line}")
     print(f"\n  found in run {search.counts['run']}")
     print_again(args, search.kept, name_finding(search.inputs.spec, search.finding), seed=search.seed)

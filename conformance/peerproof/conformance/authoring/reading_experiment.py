@@ -238,7 +238,7 @@ def find_basis(suite: Suite, protocol: str, on_progress: Progress = lambda *_: N
         on_progress(reading, number, len(readings))
         for name, places in try_reading(protocol, reading, _choose_cases(reading, calls, every)).items():
             vector = every[name].vector.id
-            if is_decision(reading.clause) and not (reading.is_open or reading.ends):
+            if is_decision(reading.clause) and reading.is_definite:
                 closed.setdefault(name, []).append(number)
             if is_decision(reading.clause):
                 for place, came in places.items():

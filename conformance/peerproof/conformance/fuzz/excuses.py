@@ -27,7 +27,7 @@ from peerproof.conformance.traces.other_readings import (
     Outcome,
     Taken,
     add_readings,
-    closed_readings,
+    definite_readings,
     explain,
     is_silent,
     read_explanations,
@@ -74,7 +74,7 @@ class Excuses:
             self.seen[name] += 1
             self.said.setdefault(name, f"{word}: {basis_text(clauses, explanations)}")
             only = explanations[0] if len(explanations) == 1 else ()
-            self.declarable |= {one.clause: one.name for one in only if not (one.is_open or one.ends)}
+            self.declarable |= {one.clause: one.name for one in only if one.is_definite}
         return bool(word)
 
     def _verdict(self, protocol: str, clauses: Sequence[str]) -> str:
@@ -93,10 +93,11 @@ def explain_finding(place: Place, finding: Finding, answers: Sequence[Answer], f
         return ()
     protocol, taken = place.birth.spec.NAME, follower.taken
     read = readings_of(protocol)
-    left = [number for number, one in enumerate(read) if one.clause not in {read[other].clause for other in taken}]
+    declared = {read[number].clause for number in taken}
+    left = [number for number, one in enumerate(read) if one.clause not in declared]
     found: list[Explanation] = []
     if finding.kind not in FAILURES:
-        closed = [number for number in closed_readings(protocol) if number in left]
+        closed = [number for number in definite_readings(protocol) if number in left]
         found = explain(protocol, taken, closed, partial(_follow_all, place, follower, protocol), most=1)
     if not found:
         found = [

@@ -43,7 +43,7 @@ from peerproof.conformance.fuzz.reaction import (
 from peerproof.conformance.fuzz.restarts import Restarts
 from peerproof.conformance.fuzz.search_settings import CannotFuzz
 from peerproof.conformance.traces.findings import Contradicted, find_contradicted
-from peerproof.conformance.traces.other_readings import Outcome, claimed_readings
+from peerproof.conformance.traces.other_readings import Outcome, Taken
 from peerproof.conformance.vectors.matching import Difference, first_difference, fits
 from peerproof.conformance.vectors.plain_data import expected_event, plain_config
 from peerproof.spec.core import Instant, NodeId, Notify, Option, Send, Specification
@@ -82,8 +82,8 @@ class Implementation(Player):
     A node whose configuration the implementation does not support runs with as much of it as the implementation does support.
     """
 
-    def __init__(self, protocol: str, inputs: Inputs, adapter: Adapter, hello: Hello) -> None:
-        self.taken = claimed_readings(protocol, hello.readings)
+    def __init__(self, protocol: str, inputs: Inputs, adapter: Adapter, hello: Hello, taken: Taken = ()) -> None:
+        self.taken = taken
         self._declared = frozenset(hello.readings)
         self._protocol = protocol
         self._inputs = inputs

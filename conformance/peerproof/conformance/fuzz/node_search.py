@@ -87,12 +87,12 @@ class NodeSearch:
         if why := lacking(self.protocol, hello):
             raise CannotFuzz(f"{hello.name} cannot be fuzzed: {why}")
         check_claims(hello)
-        self.on_hello(hello)
         self.declared = claimed_readings(self.protocol, hello.readings)
+        self.on_hello(hello)
         if self.declared:  # no property has been shown for other readings
             promises = frozenset(promise.name for promise in self.inputs.spec.PROPERTIES)
             self.inputs = replace(self.inputs, withheld=promises)
-        player = Implementation(self.protocol, self.inputs, adapter, hello)
+        player = Implementation(self.protocol, self.inputs, adapter, hello, self.declared)
         self.unsupported = player.unsupported
         campaign = self._campaign(player)
         campaign.excuses = self.excuses

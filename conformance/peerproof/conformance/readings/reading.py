@@ -50,6 +50,11 @@ class Reading:
     is_open: bool = False  #: one of many: the document is silent, so any behaviour there is equally right
     ends: bool = False  #: like `is_open`, and an implementation may even come to an end
 
+    @property
+    def is_definite(self) -> bool:
+        """Returns True if it leads to one behaviour."""
+        return not (self.is_open or self.ends)
+
     def variant(self, protocol: str) -> Any:
         """Returns an implementation of the protocol with this reading; it has `handle`, for the adapter protocol."""
         return combine(protocol, [self])

@@ -112,12 +112,12 @@ def claimed_readings(protocol: str, claims: Mapping[str, str]) -> Taken:
     ['SA-12']
     """
     read = readings_of(protocol)
-    return tuple(number for number in closed_readings(protocol) if claims.get(read[number].clause) == read[number].name)
+    return tuple(number for number in definite_readings(protocol) if claims.get(read[number].clause) == read[number].name)
 
 
-def closed_readings(protocol: str) -> Iterator[int]:
-    """Yields the readings that lead to something definite."""
-    return (number for number, reading in enumerate(readings_of(protocol)) if not (reading.is_open or reading.ends))
+def definite_readings(protocol: str) -> Iterator[int]:
+    """Yields the readings that lead to one behaviour."""
+    return (number for number, reading in enumerate(readings_of(protocol)) if reading.is_definite)
 
 
 @cache
