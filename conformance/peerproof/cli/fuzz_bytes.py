@@ -13,7 +13,7 @@ from typing import Any, Final
 from peerproof.cli import fuzz_search
 from peerproof.cli.console import note, print_error
 from peerproof.cli.exits import Refusal
-from peerproof.cli.fuzz_search import EXIT_CODES, print_again, print_replayed, searching
+from peerproof.cli.fuzz_search import EXIT_CODES, declared_lines, print_again, print_replayed, searching
 from peerproof.cli.implementation import patience
 from peerproof.cli.ticker import Ticker
 from peerproof.conformance.adapter.messages import Hello
@@ -50,7 +50,7 @@ def run(args: Namespace) -> int:
         is_guided,
         patience(args),
         fuzz_search.known_findings(args),
-        _greet,
+        lambda hello: _greet(search, hello),
         lambda status: ticker(_progress(status, guided=is_guided)),
         excuses=excuses,
     )
@@ -72,14 +72,17 @@ def run(args: Namespace) -> int:
         print(f"{args.protocol}: nothing found in {status.inputs:,} inputs, from seed {args.seed}")
         fuzz_search.print_known(search.known)
         fuzz_search.print_excused(excuses)
+        fuzz_search.print_declarable(excuses, "such inputs are passed over; they are judged")
         if is_guided:
             print(f"  {status.reached:,} points of the decoder's code reached, by {status.kept:,} inputs that are kept")
         fuzz_search.refuse_promotion(args, excuses)
     return EXIT_CODES[verdict]
 
 
-def _greet(hello: Hello) -> None:
+def _greet(search: ByteSearch, hello: Hello) -> None:
     note(f"{hello.name} {hello.version}")
+    for line in declared_lines(search.protocol, search.seeds.taken):
+        note(line)
 
 
 def _progress(status: Status, *, guided: bool) -> str:
@@ -91,6 +94,8 @@ def _progress(status: Status, *, guided: bool) -> str:
 def _report(args: Namespace, seeds: Seeds, flaw: Flaw, search: ByteSearch) -> None:
     """Prints the details of a finding, and commands to paste."""
     print("\n".join(_render_flaw(seeds, flaw)))
+    for line in declared_lines(seeds.protocol, seeds.taken):
+        print(f"  {line}")
     print_again(args, search.kept if args.corpus else None, name_flaw(flaw))
     if args.promote:
         fuzz_search.promote(args, partial(vector_of, seeds, flaw))

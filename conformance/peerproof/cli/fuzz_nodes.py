@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from argparse import Namespace
 from collections import Counter
 from functools import partial
@@ -11,7 +10,7 @@ from peerproof.cli import fuzz_search
 from peerproof.cli.command import refuse
 from peerproof.cli.console import note, print_error
 from peerproof.cli.exits import Refusal
-from peerproof.cli.fuzz_search import EXIT_CODES, print_again, print_replayed, searching
+from peerproof.cli.fuzz_search import EXIT_CODES, declared_lines, print_again, print_replayed, searching
 from peerproof.cli.implementation import patience
 from peerproof.cli.ticker import Ticker
 from peerproof.conformance.adapter.messages import Hello
@@ -21,7 +20,6 @@ from peerproof.conformance.fuzz.known_findings import name_finding
 from peerproof.conformance.fuzz.node_search import NodeSearch
 from peerproof.conformance.fuzz.promotion import vector_of
 from peerproof.conformance.fuzz.search_settings import PROFILES, FuzzSettings, FuzzVerdict, NoInputs
-from peerproof.conformance.readings.reading import readings_of
 from peerproof.conformance.traces.other_readings import specification_by
 
 
@@ -70,8 +68,7 @@ def run(args: Namespace) -> int:
         print("\n".join(render_counts(search.inputs.spec, search.counts, search.unsupported)))
         fuzz_search.print_known(search.known)
         fuzz_search.print_excused(search.excuses)
-        if declarable := search.excuses.declarable:
-            print(f'  next:  runs end there; they go on if your hello declares the reading: "readings": {json.dumps(declarable)}')
+        fuzz_search.print_declarable(search.excuses, "runs end there; they go on")
         fuzz_search.refuse_promotion(args, search.excuses)
     return EXIT_CODES[verdict]
 
@@ -90,22 +87,14 @@ def _greet(search: NodeSearch, hello: Hello) -> None:
     asks, chooses = "asks the runner to choose", "chooses by itself: any choice that the specification allows is accepted"
     chance = asks if hello.is_oracle(search.protocol) else chooses
     note(f"{hello.name} {hello.version}, which {chance}")
-    for line in _declared_lines(search):
+    for line in declared_lines(search.protocol, search.declared):
         note(line)
-
-
-def _declared_lines(search: NodeSearch) -> list[str]:
-    """Returns the line that says by which readings an implementation is judged, if it declares some."""
-    named = ", ".join(
-        f"{one.clause} as {one.name}" for one in (readings_of(search.protocol)[number] for number in search.declared)
-    )
-    return [f"judged by the readings that its hello declares: {named}"] if named else []
 
 
 def _report(args: Namespace, search: NodeSearch) -> None:
     assert search.finding is not None, "the caller has checked this"
     print(render_finding(search.inputs.spec, search.finding))
-    for line in _declared_lines(search):
+    for line in declared_lines(search.protocol, search.declared):
         print(f"\n  {line}")
     print(f"\n  found in run {search.counts['run']}")
     print_again(args, search.kept, name_finding(search.inputs.spec, search.finding), seed=search.seed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Mapping
@@ -21,6 +22,8 @@ from peerproof.conformance.fuzz.excuses import Excuses
 from peerproof.conformance.fuzz.findings import NotPromoted
 from peerproof.conformance.fuzz.known_findings import KnownFindings, UnreadableFindings, load_known_findings
 from peerproof.conformance.fuzz.search_settings import CannotFuzz, FuzzVerdict
+from peerproof.conformance.readings.reading import readings_of
+from peerproof.conformance.traces.other_readings import Taken
 
 EXIT_CODES: Final = {FuzzVerdict.NOTHING_FOUND: OK, FuzzVerdict.FOUND: FAILED, FuzzVerdict.UNUSABLE: UNUSABLE}
 
@@ -40,6 +43,12 @@ def known_findings(args: Namespace) -> KnownFindings:
         return load_known_findings(args.known)
 
 
+def declared_lines(protocol: str, declared: Taken) -> list[str]:
+    """Returns the line that says by which readings an implementation is judged, if it declares some."""
+    named = ", ".join(f"{one.clause} as {one.name}" for one in (readings_of(protocol)[number] for number in declared))
+    return [f"judged by the readings that its hello declares: {named}"] if named else []
+
+
 def print_known(known: KnownFindings) -> None:
     """Prints how often each known finding occurred."""
     for name, reason in known.reasons.items():
@@ -53,6 +62,12 @@ def print_excused(excuses: Excuses) -> None:
     for name, times in excuses.seen.most_common():
         verdict, _, why = excuses.said[name].partition(": ")
         print(f"  {verdict}, {times:,} times: {name}: {why}")
+
+
+def print_declarable(excuses: Excuses, passed_over: str) -> None:
+    """Prints which readings a hello can declare to be judged by them; `passed_over` says what changes then."""
+    if excuses.declarable:
+        print(f'  next:  {passed_over} if your hello declares the reading: "readings": {json.dumps(excuses.declarable)}')
 
 
 def print_again(args: Namespace, kept: object, name: str, **changed: object) -> None:

@@ -59,6 +59,10 @@ class SaysThatItIsUtf8Only(declaring(Utf8Only, {"BA-02": "utf-8-only"})):  # typ
     """Declares how it reads bytes; those of others come to it as they are."""
 
 
+class OnlySaysThatItIsUtf8Only(declaring(Harness, {"BA-02": "utf-8-only"})):  # type: ignore[misc]
+    """Declares how it reads bytes, and reads more."""
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("variant", "how", "shown"),
@@ -98,17 +102,22 @@ def test_what_only_a_decision_demands_differs_and_the_search_goes_on(
 
 @pytest.mark.slow
 def test_a_declared_reading_ends_no_run_and_what_contradicts_it_is_found(capsys: Capture) -> None:
-    for variant, reading in (
-        (SaysThatItRespondsAlways, "BA-32 as empty-responses"),
-        (SaysThatItIsUtf8Only, "BA-02 as utf-8-only"),
+    for variant, reading, how in (
+        (SaysThatItRespondsAlways, "BA-32 as empty-responses", ()),
+        (SaysThatItIsUtf8Only, "BA-02 as utf-8-only", ()),
+        (SaysThatItIsUtf8Only, "BA-02 as utf-8-only", ("--bytes",)),
     ):
-        assert main(["fuzz", "scuttlebutt", "--seconds", "3", "--impl", f"py:{path_of(variant)}"]) == 0
+        assert main(["fuzz", "scuttlebutt", "--seconds", "3", *how, "--impl", f"py:{path_of(variant)}"]) == 0
         done = capsys.readouterr()
         assert f"judged by the readings that its hello declares: {reading}" in done.err
         assert "differs" not in done.out
 
-    assert main(["fuzz", "scuttlebutt", "--impl", f"py:{path_of(OnlySaysThatItRespondsAlways)}"]) == 1
-    assert "\n  judged by the readings that its hello declares: BA-32 as empty-responses\n" in capsys.readouterr().out
+    for contrary, reading, strictly in (
+        (OnlySaysThatItRespondsAlways, "BA-32 as empty-responses", ()),
+        (OnlySaysThatItIsUtf8Only, "BA-02 as utf-8-only", ("--bytes", "--decisions", "strict")),
+    ):
+        assert main(["fuzz", "scuttlebutt", *strictly, "--impl", f"py:{path_of(contrary)}"]) == 1
+        assert f"\n  judged by the readings that its hello declares: {reading}\n" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -15,13 +15,14 @@ from peerproof.conformance.clauses.catalogue import protocols
 from peerproof.conformance.fuzz.bytes.coverage_guided import Guided, Status
 from peerproof.conformance.fuzz.bytes.flaws import Flaw
 from peerproof.conformance.fuzz.bytes.foreign import Decoder, Search
-from peerproof.conformance.fuzz.bytes.seeds import LONGEST, Seeds, seeds_of
+from peerproof.conformance.fuzz.bytes.seeds import LONGEST, Seeds, seeds_of, take_readings
 from peerproof.conformance.fuzz.corpus import Corpus
 from peerproof.conformance.fuzz.excuses import Excuses
 from peerproof.conformance.fuzz.findings import Over
 from peerproof.conformance.fuzz.known_findings import KnownFindings
 from peerproof.conformance.fuzz.search_settings import INPUTS, CannotFuzz, FuzzSettings, FuzzVerdict, NoInputs
 from peerproof.conformance.suite.timeouts import Timeouts
+from peerproof.conformance.traces.other_readings import claimed_readings
 from peerproof.conformance.vectors.suite import load
 from peerproof.spec.protocols import PROTOCOLS
 
@@ -39,7 +40,7 @@ class ByteSearch:
     known: KnownFindings = field(default_factory=KnownFindings)  #: findings that do not end the search
     on_hello: Callable[[Hello], None] = lambda _: None
     on_progress: Callable[[Status], None] = lambda _: None
-    seeds: Seeds = field(init=False)
+    seeds: Seeds = field(init=False)  #: their codec judges; it takes the readings that an implementation declares
     flaw: Flaw | None = None
     status: Status = field(default_factory=Status)  #: points reached are counted in the specification's own decoder only
     kept: Path | None = None  #: file of the finding in the corpus
@@ -79,6 +80,7 @@ class ByteSearch:
         hello = adapter.start()
         if why := _lacking(self.protocol, hello):
             raise CannotFuzz(f"{hello.name} cannot be fuzzed: {why}")
+        self.seeds = take_readings(self.seeds, claimed_readings(self.protocol, hello.readings))
         self.on_hello(hello)
         limit = hello.protocols[self.protocol].limits.get("max_payload")
         decoder = Decoder(adapter, self.seeds, min(LONGEST, limit) if type(limit) is int and limit > 0 else LONGEST)

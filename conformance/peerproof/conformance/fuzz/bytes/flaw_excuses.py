@@ -9,7 +9,7 @@ from peerproof.conformance.fuzz.bytes.seeds import Seeds, read
 from peerproof.conformance.readings.reading import readings_of
 from peerproof.conformance.runner.codec_cases import same
 from peerproof.conformance.runner.result import ADAPTERS_OWN
-from peerproof.conformance.traces.other_readings import Explanations, explanation_clauses, specification_by
+from peerproof.conformance.traces.other_readings import Explanations, add_readings, explanation_clauses, specification_by
 from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.properties import is_decision
 
@@ -32,8 +32,10 @@ def explain_flaw(seeds: Seeds, flaw: Flaw) -> Explanations:
     """Returns the readings of decisions with which it is no flaw."""
     if flaw.kind in ADAPTERS_OWN:
         return ()
-    readings = enumerate(readings_of(seeds.protocol))
-    codecs = ((reading, specification_by(seeds.protocol, (number,)).MESSAGE) for number, reading in readings)
+    readings = readings_of(seeds.protocol)
+    declared = {readings[number].clause for number in seeds.taken}
+    left = ((number, reading) for number, reading in enumerate(readings) if reading.clause not in declared)
+    codecs = ((reading, specification_by(seeds.protocol, add_readings(seeds.taken, number)).MESSAGE) for number, reading in left)
     return tuple((reading,) for reading, codec in codecs if _is_explained(seeds, flaw, codec, ends=reading.ends))
 
 

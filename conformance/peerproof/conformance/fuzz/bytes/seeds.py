@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Any, Final
 
 from peerproof.conformance.clauses.catalogue import in_order, specification
 from peerproof.conformance.runner import codec_cases
+from peerproof.conformance.traces.other_readings import Taken, specification_by
 from peerproof.conformance.vectors.suite import Suite, Vector
 from peerproof.spec.forms.packing import Codec
 
@@ -25,6 +26,7 @@ class Seeds:
     data: tuple[bytes, ...]  #: the bytes of the vectors without duplicates, the shortest first
     one_form: bool  #: each message has one form only: no vector has another one
     vectors: tuple[Vector, ...]
+    taken: Taken = ()  #: the other readings of the document that the codec takes
 
     def clauses(self, data: bytes, message: str | None) -> list[str]:
         """Returns the clauses of the vector with the most similar bytes, of this message type, or None for malformed bytes."""
@@ -42,6 +44,11 @@ def seeds_of(suite: Suite, protocol: str) -> Seeds:
     one_form = not any("encode" not in vector.body.get("checks", ("encode",)) for vector in vectors if "message" in vector.body)
     short = sorted((one for one in data if len(one) <= LONGEST), key=lambda one: (len(one), one))
     return Seeds(protocol, specification(protocol).MESSAGE.careful, tuple(short), one_form, vectors)
+
+
+def take_readings(seeds: Seeds, taken: Taken) -> Seeds:
+    """Returns the same seeds with the codec of other readings of the document."""
+    return replace(seeds, codec=specification_by(seeds.protocol, taken).MESSAGE.careful, taken=taken) if taken else seeds
 
 
 def read(seeds: Seeds, data: bytes) -> Any:
