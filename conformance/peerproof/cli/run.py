@@ -282,13 +282,10 @@ class _Run:
 
     def take(self, result: Result) -> None:
         """Adds a result."""
-        with output.Deferred() as interruption:  # the result is in all reports or in none
+        if self.growing:
+            self.write(result)
+        else:
             self.report.results.append(result)
-            line = case_line(result) if self.growing else ""
-            for growing in self.growing:
-                growing.write(line)
-        if interruption.seen:
-            raise KeyboardInterrupt
         self.wrong += STATUSES[result.status]
         if is_verbose():
             note(f"{result.outcome}  {result.id}")
@@ -296,6 +293,16 @@ class _Run:
         self.time_left.skip(kind) if result.status == "skipped" else self.time_left.finish(kind)
         done, total = len(self.report.results), len(self.session.cases)
         self.ticker(f"{self.wrong} failed", done, total, "cases", self.time_left.text())
+
+    def write(self, result: Result) -> None:
+        """Adds a result to all reports; an interruption waits until it is there."""
+        with output.Deferred() as interruption:
+            self.report.results.append(result)
+            line = case_line(result)
+            for growing in self.growing:
+                growing.write(line)
+        if interruption.seen:
+            raise KeyboardInterrupt
 
     def finish(self) -> bool:
         """Writes the end of the reports. Returns False if it was interrupted or a report could not be written."""

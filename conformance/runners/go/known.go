@@ -25,7 +25,7 @@ type knownFailure struct {
 	pattern, failure string
 	expires          time.Time
 	reason           string
-	names            *regexp.Regexp
+	names            *regexp.Regexp // nil if the pattern is an id
 }
 
 // loadKnown reads a list; without a name it is empty.
@@ -60,7 +60,9 @@ func loadKnown(file string) (*known, error) {
 				return nil, fmt.Errorf("%s:%d: %s is already listed as %s, in line %d", file, at+1, one.pattern, one.failure, other.line)
 			}
 		}
-		one.names = glob(one.pattern)
+		if wildcard.MatchString(one.pattern) {
+			one.names = glob(one.pattern)
+		}
 		list.entries = append(list.entries, one)
 	}
 	return list, nil
@@ -90,12 +92,19 @@ func glob(pattern string) *regexp.Regexp {
 	return regexp.MustCompile("^(?s:" + expression + regexp.QuoteMeta(pattern[end:]) + ")$")
 }
 
-func (one knownFailure) fits(id string) bool { return one.pattern == id || one.names.MatchString(id) }
+func (one *knownFailure) fits(id string) bool {
+	return one.pattern == id || one.names != nil && one.names.MatchString(id)
+}
 
 // apply changes the verdict on a case that the list names: to known if it fails as listed, even if that is tolerated, and to stale if
 // it passes.
 func (list *known) apply(result Result) Result {
-	named := slices.DeleteFunc(slices.Clone(list.entries), func(one knownFailure) bool { return !one.fits(result.ID) })
+	named := []knownFailure{}
+	for at := range list.entries {
+		if list.entries[at].fits(result.ID) {
+			named = append(named, list.entries[at])
+		}
+	}
 	if len(named) == 0 || result.Status == "skipped" || result.Status == "undetermined" {
 		return result
 	}

@@ -52,11 +52,11 @@ class KnownFailing {
     if (expiry !== "-" && !isDate(expiry)) return `expected a date such as 2027-06-30, or -, found '${expiry}'`;
     const same = this.#entries.find((other) => other.pattern === pattern && other.failure === failure);
     if (same) return `${pattern} is already listed as ${failure}, in line ${same.line}`;
-    return { pattern, matcher: matcherOf(pattern), failure, expiry, reason: reason.trim(), line };
+    return { pattern, fits: matcherOf(pattern), failure, expiry, reason: reason.trim(), line };
   }
 
-  #problemOf({ pattern, matcher, expiry }, ids, today) {
-    if (!ids.some((id) => matcher.test(id))) {
+  #problemOf({ pattern, fits, expiry }, ids, today) {
+    if (!ids.some(fits)) {
       const parts = ids.filter((id) => id.startsWith(`${pattern}#`));
       const hint = parts.length > 0 ? ` (its cases are ${parts.join(", ")})` : "";
       return `no case matches '${pattern}'${hint}: remove the entry`;
@@ -66,7 +66,7 @@ class KnownFailing {
 
   /** A result with the list applied: `known` if it fails as listed, even if that is tolerated, `stale` if it passes. */
   applyTo(result) {
-    const named = this.#entries.filter(({ pattern, matcher }) => pattern === result.id || matcher.test(result.id));
+    const named = this.#entries.filter(({ fits }) => fits(result.id));
     if (named.length === 0 || UNAFFECTED.includes(result.status)) return result;
     const place = `${this.file}:${named[0].line}`;
     if (!result.failure) return { ...result, status: "stale", reason: `it passes, though ${place} lists it: delete this line` };
@@ -77,13 +77,15 @@ class KnownFailing {
   }
 }
 
-/** A regular expression for a pattern with `*`, `?` and `[…]`. */
+/** Whether an id is this text, or matches it as a pattern with `*`, `?` and `[…]`. */
 function matcherOf(pattern) {
+  if (!/[*?[]/.test(pattern)) return (id) => id === pattern;
   const source = pattern.replace(/\[(!?)(\]?[^\]]*)\]|[^]/g, (one, isNot, members) => {
     if (members !== undefined) return `[${isNot ? "^" : ""}${members.replace(/[\\\]^[]/g, "\\$&")}]`;
     return { "*": "[^]*", "?": "[^]" }[one] ?? one.replace(/[\\^$.*+?()[\]{}|/]/, "\\$&");
   });
-  return new RegExp(`^${source}$`);
+  const expression = new RegExp(`^${source}$`);
+  return (id) => id === pattern || expression.test(id);
 }
 
 /** Whether a text is a day of the calendar; Date takes the 31st of June for the 1st of July. */

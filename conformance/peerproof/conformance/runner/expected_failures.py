@@ -14,10 +14,12 @@ cannot be read the run does not start.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from fnmatch import fnmatchcase
+from functools import cached_property
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -43,9 +45,18 @@ class Entry:
     reason: str
     line: int
 
+    @property
+    def is_of_one(self) -> bool:
+        """Whether the pattern is the id of one case."""
+        return not any(sign in self.pattern for sign in "*?[")
+
     def fits(self, case_id: str) -> bool:
         """Whether the entry names this case."""
         return self.pattern == case_id or fnmatchcase(case_id, self.pattern)
+
+    def among(self, case_ids: Collection[str]) -> list[str]:
+        """Returns which of the cases the entry names."""
+        return [self.pattern] * (self.pattern in case_ids) if self.is_of_one else [*filter(self.fits, case_ids)]
 
 
 @dataclass(frozen=True)
@@ -58,7 +69,7 @@ class ExpectedFailures:
 
     def apply_to(self, result: Result) -> Result:
         """Returns the result with the list applied."""
-        named = [entry for entry in self.entries if entry.fits(result.id)]
+        named = self.naming(result.id)
         if not named or result.status in SILENT:
             return result
         if _passes(result):
@@ -72,14 +83,31 @@ class ExpectedFailures:
         listed = f"listed as {named[0].failure} in {self.file}:{named[0].line}, but it fails as {result.failure}"
         return replace(result, reason=f"{result.reason}; {listed}" if result.reason else listed)
 
+    def naming(self, case_id: str) -> Sequence[Entry]:
+        """Returns the entries that name a case, in the order of the list."""
+        of_one, several = self._of_one.get(case_id, []), [entry for entry in self._of_several if entry.fits(case_id)]
+        return sorted([*of_one, *several], key=lambda entry: entry.line) if several else of_one
+
+    @cached_property
+    def _of_one(self) -> Mapping[str, list[Entry]]:
+        found: defaultdict[str, list[Entry]] = defaultdict(list)
+        for entry in self.entries:
+            if entry.is_of_one:
+                found[entry.pattern].append(entry)
+        return found
+
+    @cached_property
+    def _of_several(self) -> list[Entry]:
+        return [entry for entry in self.entries if not entry.is_of_one]
+
     def problems(self, case_ids: Iterable[str], today: date) -> Iterator[str]:
         """Yields the faults of the list itself, for any implementation; `case_ids` are all ids of the suite."""
-        ids = list(case_ids)
+        ids = set(case_ids)
         for entry in self.entries:
             if entry.expiry and entry.expiry < today:
                 yield f"{self.file}:{entry.line}: {entry.pattern} expired on {entry.expiry}: fix the bug, or set a new date"
-            if not any(map(entry.fits, ids)):
-                parts = [known for known in ids if known.startswith(f"{entry.pattern}#")]
+            if not entry.among(ids):
+                parts = sorted(known for known in ids if known.startswith(f"{entry.pattern}#"))
                 hint = f" (its cases are {', '.join(parts)})" if parts else ""
                 yield f"{self.file}:{entry.line}: no case matches {entry.pattern!r}{hint}: remove the entry"
 
@@ -102,17 +130,14 @@ def load_expected_failures(path: Path) -> ExpectedFailures:
         raise ListError(f"{file}: the list of expected failures cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise ListError(f"{file}: the list of expected failures is not UTF-8, at byte {error.start}") from None
-    entries: list[Entry] = []
+    entries: dict[tuple[str, str], Entry] = {}
     for number, line in enumerate(text.splitlines(), start=1):
         if line.strip() and not line.lstrip().startswith("#"):
             entry = _entry(line, number, file)
-            same = [other for other in entries if (other.pattern, other.failure) == (entry.pattern, entry.failure)]
-            if same:
-                raise ListError(
-                    f"{file}:{number}:1: {entry.pattern} is already listed as {entry.failure}, in line {same[0].line}"
-                )
-            entries.append(entry)
-    return ExpectedFailures(file, entries)
+            same = entries.setdefault((entry.pattern, entry.failure), entry)
+            if same is not entry:
+                raise ListError(f"{file}:{number}:1: {entry.pattern} is already listed as {entry.failure}, in line {same.line}")
+    return ExpectedFailures(file, [*entries.values()])
 
 
 def render_heading(name: str) -> str:
@@ -164,10 +189,10 @@ def rewrite(
         replaced[entry.pattern] = None
         kept[entry.line] = []
     for entry in listed.entries:
-        if passing := [case for case in ids if case in passed and entry.fits(case)]:
+        cases = entry.among(ids)
+        if passing := [case for case in cases if case in passed]:
             dropped |= dict.fromkeys(passing)
-            fitting = (case for case in ids if case not in passed and entry.fits(case))
-            others = [case for case in fitting if entry.pattern == case or (case, entry.failure) not in named]
+            others = [case for case in cases if case not in passed and (case, entry.failure) not in named]
             named |= {(case, entry.failure) for case in others}
             kept[entry.line] = [lines[entry.line - 1].replace(entry.pattern, case, 1) for case in others]
         elif entry.pattern in found:

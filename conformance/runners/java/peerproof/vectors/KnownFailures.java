@@ -34,7 +34,7 @@ public final class KnownFailures {
 
     private record Entry(String pattern, Pattern expression, String failure, LocalDate expiry, String reason, int line) {
         boolean fits(String id) {
-            return pattern.equals(id) || expression.matcher(id).matches();
+            return pattern.equals(id) || (expression != null && expression.matcher(id).matches());
         }
     }
 
@@ -126,8 +126,11 @@ public final class KnownFailures {
         return result.with(result.status(), result.reason() == null ? listed : result.reason() + "; " + listed);
     }
 
-    /** A pattern of file names as a regular expression: {@code *}, {@code ?}, {@code [abc]}, {@code [!abc]}. */
+    /** A pattern with {@code *}, {@code ?}, {@code [abc]}, {@code [!abc]} as a regular expression; null for an id. */
     private static Pattern expression(String pattern) {
+        if (pattern.chars().noneMatch(sign -> "*?[".indexOf(sign) >= 0)) {
+            return null;
+        }
         StringBuilder expression = new StringBuilder();
         for (int at = 0; at < pattern.length(); at++) {
             char character = pattern.charAt(at);
