@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from peerproof.cli.main import main
 from peerproof.conformance.authoring import lint
 from peerproof.conformance.clauses import catalogue
 from peerproof.conformance.suite import locations
 
 if TYPE_CHECKING:
-    from tests.conformance.conftest import Written
+    from tests.conformance.conftest import Capture, Written
 
 
 def found_in(root: Path) -> list[str]:
@@ -143,3 +144,15 @@ def test_the_suites_own_vectors_give_no_finding() -> None:
 
     assert [str(error) for error in errors] == []
     assert [str(finding) for finding in lint.findings(readable)] == []
+
+
+def test_only_one_protocol_or_one_file_is_looked_at(written: Written, codec: str, capsys: Capture) -> None:
+    root = written(codec=codec.replace("[B-40, B-43]", "[B-43, B-40]"))
+    file, alone = root / "scuttlebutt/codec/some.yaml", root.parent / "alone.yaml"
+    alone.write_bytes(file.read_bytes())
+
+    assert main(["vectors", "lint", "swim", "--vectors", str(root)]) == 0
+    assert capsys.readouterr().err == "0 vectors in 0 files, 0 findings\n"
+    for place in ([str(root), "scuttlebutt"], [str(file)], [str(alone)]):
+        assert main(["vectors", "lint", "--vectors", *place]) == 1
+        assert ":11:12: format: expected the order B-40, B-43\n" in capsys.readouterr().out

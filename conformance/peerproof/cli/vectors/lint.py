@@ -2,8 +2,8 @@
 Checks vector files: their syntax, their clauses and flags, and whether the protocol's specification passes them.
 
   peerproof vectors lint                       the suite's own vectors
-  peerproof vectors lint --vectors DIR         others
-  peerproof vectors lint NAME                  those of a protocol that another distribution adds
+  peerproof vectors lint swim                  those of a protocol, also of one that another distribution adds
+  peerproof vectors lint --vectors PATH        those in a folder or file
   peerproof vectors lint --rules               list what is checked
   peerproof vectors lint --static              do not run the vectors against the specification
   peerproof vectors lint --readings            also try other readings of the documents: are dependences on decisions recorded?
@@ -74,6 +74,7 @@ def run(args: Namespace) -> int:
     with refuse(VectorError), refuse(AdapterUnavailable, code=UNUSABLE), Ticker() as ticker:
         found = check_suite(
             root,
+            args.protocol,
             static=args.static,
             readings=args.readings,
             implementation=args.impl,

@@ -73,17 +73,23 @@ class Source(NamedTuple):
         return Finding(self.document.file, error.line, error.column, rule, message)
 
 
-def read(root: Path) -> tuple[list[Source], list[VectorError]]:
-    """Returns the readable vector files below a root, and every error that `vectors.load` would stop at."""
+def read(root: Path, protocol: str | None = None) -> tuple[list[Source], list[VectorError]]:
+    """
+    Returns the readable vector files below a root, or a single file, and every error that `vectors.load` would stop at.
+
+    With a protocol, only its files are read.
+    """
     readable: list[Source] = []
     errors: list[VectorError] = []
-    for path in sorted(root.glob("*/*/*.yaml")):
+    for path in [root] if root.is_file() else sorted(root.glob(f"{protocol or '*'}/*/*.yaml")):
         try:
-            document = parse(path.read_bytes(), locations.path_text(path))
+            content = path.read_bytes()
+            document = parse(content, locations.path_text(path))
+            place = vectors.place_of(path, content) if path == root else path.relative_to(root).as_posix()
         except VectorError as error:
             errors.append(error)
             continue
-        if found := vector_file.problems(document, PurePosixPath(path.relative_to(root).as_posix())):
+        if found := vector_file.problems(document, PurePosixPath(place)):
             errors += found
         else:
             readable.append(Source(path, path.read_text(encoding="utf-8"), document))

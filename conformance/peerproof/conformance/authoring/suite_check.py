@@ -9,7 +9,7 @@ Vectors made from a model fix every choice, so one seed is enough.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from peerproof.conformance.adapter.adapter import Adapter, AdapterUnavailable
@@ -78,6 +78,7 @@ class SuiteCheck:
 
 def check_suite(
     root: Path | None = None,
+    protocol: str | None = None,
     *,
     static: bool = False,
     readings: bool = False,
@@ -85,20 +86,25 @@ def check_suite(
     on_progress: Progress = lambda *_: None,
 ) -> SuiteCheck:
     """
-    Checks all vectors below a root (default: the suite's own) by the rules in `lint.RULES`.
+    Checks the vectors below a root or in a file (default: the suite's own), all or of one protocol, by the rules in `lint.RULES`.
 
     Unless it is `static`, each vector also runs on the implementation that stands for the specification (default: the reference),
     which takes minutes. With `readings` the other readings of the documents run too, which takes longer, and `on_progress` is
     called with the progress. Raises VectorError, and AdapterUnavailable if the implementation cannot be started.
     """
-    readable, errors = lint.read(root or locations.vectors_root())
-    found = [*lint.findings(readable), *basis_file.uncited(readable, root or locations.vectors_root())]
+    root = root or locations.vectors_root(protocol)
+    readable, errors = lint.read(root, protocol)
+    found = [
+        *lint.findings(readable),
+        *basis_file.uncited(readable, root.resolve().parent.parent.parent if root.is_file() else root),
+    ]
     files, count = {source.document.file for source in readable}, sum(len(one.document.data["vectors"]) for one in readable)
     if not errors:
         suite = load(root)
+        suite = replace(suite, vectors=tuple(vector for vector in suite.vectors if protocol in (None, vector.protocol)))
         disputed = {} if static else objections(suite, lambda: create_adapter(implementation, suite.version))
-        for protocol in basis_file.protocols_with_readings(suite):
-            found += basis_file.stale(suite, protocol, on_progress) if readings else basis_file.outdated(suite, protocol)
+        for name in basis_file.protocols_with_readings(suite):
+            found += basis_file.stale(suite, name, on_progress) if readings else basis_file.outdated(suite, name)
         found = sorted({*found, *lint.behaviour(readable, disputed), *lint.of_tables(suite, disputed)})
         tables = [vector for vector in suite.vectors if vector.layer == LAYER]
         files, count = files | {vector.file for vector in tables}, count + len(tables)

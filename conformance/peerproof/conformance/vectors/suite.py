@@ -218,13 +218,17 @@ def _content(file: Path) -> dict[str, bytes]:
         content = file.read_bytes()
     except OSError as error:
         raise VectorError(locations.path_text(file), None, f"cannot be read: {error.strerror}") from None
+    rests_on = file.resolve().parent.parent / basis.FILE
+    known = {f"{rests_on.parent.name}/{basis.FILE}": rests_on.read_bytes()} if rests_on.is_file() else {}
+    return {place_of(file, content): content} | known
+
+
+def place_of(file: Path, content: bytes) -> str:
+    """Returns the path below a root that a single file has by its first vector's id. Raises VectorError."""
     first = _FIRST_ID.search(content)
     if first is None:
         raise VectorError(locations.path_text(file), None, "no vectors here: the file has no id PROTOCOL/LAYER/NAME")
-    place = first[1].decode()
-    rests_on = file.resolve().parents[1] / basis.FILE
-    known = {f"{rests_on.parent.name}/{basis.FILE}": rests_on.read_bytes()} if rests_on.is_file() else {}
-    return {f"{place}/{file.stem}.yaml": content} | known
+    return f"{first[1].decode()}/{file.stem}.yaml"
 
 
 def _is_basis(relative: str) -> bool:
