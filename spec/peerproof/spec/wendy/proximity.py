@@ -27,9 +27,9 @@ def header(state: State, key: Id | None = None) -> Header:
 
 
 def send(state: State, to: Node, message: Message) -> tuple[Send[Message], ...]:
-    """Returns a message to a node; nothing if the node has no address. [WA-52]"""
+    """Returns a message to a node; nothing if the node has no address, or this node's own. [WA-52]"""
     where = address_of(state.config, to)
-    return () if where is None else (Send(where, message),)
+    return () if where in (None, state.self_id) else (Send(where, message),)
 
 
 def consider_node(state: State, node: Node, *, is_leaf: bool) -> State:

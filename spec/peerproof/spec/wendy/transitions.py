@@ -189,7 +189,7 @@ def on_send_to(state: State, command: SendTo) -> Next:
     """Sends a message of the application to a certain node. Raises NotEnabled. [WA-73]"""
     about = replace(header(state, command.key), hop=command.hop)
     effects = send(state, command.node, sendable(Application(about, command.purpose, command.value)))
-    if not effects or effects[0].to == state.self_id:
+    if not effects:
         raise NotEnabled("bad_value", f"nothing can be sent to {command.node}: a node with an address of its own is needed")
     return Step(state, effects)
 

@@ -315,4 +315,13 @@ wrong |= {
     # Never considers a node again that has a score. [W-56, WA-69]
     "TriedOnce: nodes-are-met-in-their-order-by-messages": {"proximity.consider_node": _tried_once},
 }
+
+
+@wrong("proximity.send", "asked-from-the-own-address sent-straight-to-itself")
+def AnswersItself(right: Any, state: State, to: Node, message: Message) -> Any:
+    """Sends also to nodes with its own address. [WA-52]"""
+    where = states.address_of(state.config, to)
+    return (Send(where, message),) if where == state.self_id else right(state, to, message)
+
+
 __getattr__ = wrong.find
