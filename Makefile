@@ -55,7 +55,7 @@ PROTOCOLS = swim distkv wendy peter scuttlebutt
 run: $(VENV)/.installed
 	@mkdir -p build
 	@echo "== the reference, judged by every vector"
-	@code=0; $(BIN)/peerproof run -j $(CORES) --record build/report.jsonl || code=$$?; \
+	@code=0; $(BIN)/peerproof run -j $(CORES) --strict --decisions strict --record build/report.jsonl || code=$$?; \
 	for format in json md; do $(BIN)/peerproof report convert build/report.jsonl --format $$format --output build/report.$$format; done; \
 	$(BIN)/peerproof report html build/report.jsonl --output build/report.html; \
 	echo "the report: build/report.html, build/report.md, build/report.json, build/report.jsonl"; exit $$code

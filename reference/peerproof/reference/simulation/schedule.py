@@ -62,7 +62,7 @@ class Overlay:
 
 
 class Schedule:
-    """Schedules a campaign's events in a simulation. Each part has its own random generators, independent of the others."""
+    """Schedules a campaign's events in a simulation; the same campaign gives the same events."""
 
     def __init__(self, campaign: Campaign, simulation: Simulation, application: Application | None) -> None:
         self._campaign: Final = campaign
