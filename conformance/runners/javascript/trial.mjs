@@ -115,11 +115,8 @@ export class Trial {
 
   /** The decisions on which the failed expectation rests; none if the document's words require it. */
   decisions(error) {
-    const { basis = {}, clauses, steps = [] } = this.vector;
-    const place = this.place || this.each.check;
-    const index = steps.findIndex((_, at) => `steps[${at}]` === place);
-    const judge = index < 0 ? -1 : steps.findIndex((step, at) => at >= index && JUDGING.includes(step.do));
-    const found = Object.entries(basis[place] ?? basis[judge < 0 ? AFTER : `steps[${judge}]`] ?? {});
+    const found = this.basis();
+    const { clauses } = this.vector;
     const only = clauses.every((clause) => /^[A-Z]A-\d+$/.test(clause)) ? clauses : [];
     const of = (entries) => [...new Set(entries.flatMap(([key]) => key.split(" ")))];
     const came = error.failure === "crashed" ? "!" : this.fingerprint(error);
@@ -130,6 +127,15 @@ export class Trial {
     const alone = this.implementation.choices === "oracle" || !this.each.needs.includes("choices.oracle");
     if (alone && !real.some(([, others]) => open.some((key) => Object.hasOwn(others, key)))) return only;
     return real.length > 0 ? of(real) : only;
+  }
+
+  /** The decisions behind the expectation at this place, or behind the next one in the script, with their outcomes. */
+  basis() {
+    const { basis = {}, steps = [] } = this.vector;
+    const place = this.place || this.each.check;
+    const index = steps.findIndex((_, at) => `steps[${at}]` === place);
+    const judge = index < 0 ? -1 : steps.findIndex((step, at) => at >= index && JUDGING.includes(step.do));
+    return Object.entries(basis[place] ?? basis[judge < 0 ? AFTER : `steps[${judge}]`] ?? {});
   }
 
   // ---- the implementation ---------------------------------------------------------------------------------------------
@@ -213,7 +219,8 @@ export class Trial {
 
   /**
    * Two datagrams as messages: `otherForm`, whether they are the same one, and `reordered`, the place of the list whose order alone
-   * differs; neither if the decoder cannot say.
+   * differs; neither if the decoder cannot say, unless another reading has other forms of a message here: then it is not known
+   * whether this is one.
    */
   compareMessages(one, other, where) {
     try {
@@ -221,8 +228,9 @@ export class Trial {
       if (same(wanted, found)) return { otherForm: true };
       return { otherForm: false, reordered: firstDifference(wanted, found, {}, where)?.reordered };
     } catch (error) {
-      if (error instanceof Undetermined || error instanceof Unsupported) return { otherForm: false };
-      throw error;
+      if (!(error instanceof Undetermined || error instanceof Unsupported)) throw error;
+      if (this.basis().some(([, others]) => Object.hasOwn(others, "="))) throw error;
+      return { otherForm: false };
     }
   }
 

@@ -119,6 +119,38 @@ def test_it_agrees_on_no_answer_to_a_legal_request(
     assert statuses & {"crashed", "failed"} or op == "recv"
 
 
+#: Writes the members of messages in another order, and reads none in another than the usual one.
+SHUFFLING = """
+from peerproof.conformance.readings.protocols.distkv.wire import _turn_members_around as turn
+from peerproof.reference.harness.harness import Harness
+from peerproof.reference.harness.request_channel import serve_stdio
+from peerproof.spec.distkv import MESSAGE
+class Shuffling(Harness):
+    def _reply(self, request, ops):
+        reply = super()._reply(request, ops)
+        if "bytes" in reply:
+            return {**reply, "bytes": turn(lambda data: data, bytes.fromhex(reply["bytes"])).hex()}
+        is_usual = "value" not in reply or MESSAGE.encode(MESSAGE.value(reply["value"])).hex() == request["bytes"]
+        return reply if is_usual else {"rejected": {"class": "bad_value", "message": "an unusual form"}}
+serve_stdio(Shuffling())
+"""
+
+
+@pytest.mark.parametrize("runner", RUNNERS)
+def test_a_decoder_that_is_wrong_keeps_an_encoder_that_only_differs_from_being_accused(
+    runner: Callable[..., Verdicts], tmp_path: Path
+) -> None:
+    words, command = "id:*/codec/nodes-in-*,*/codec/info-in-*", [sys.executable, "-c", SHUFFLING]
+    python = python_verdicts("distkv", words, tuple(command))
+
+    native = runner("distkv", words, command, tmp_path)
+
+    encoded = [case for case in python if case.endswith("#encode")]
+    assert {python[case].status for case in encoded} == {"differs"}
+    assert {native[case].status for case in encoded} == {"undetermined"}
+    assert native["distkv/codec/info-in-another-order#decode"].status == "differs"
+
+
 def test_javascript_agrees_on_a_declared_reading(tmp_path: Path) -> None:
     right, wrong = "byBytes(one.addr, other.addr)", "byBytes(other.addr, one.addr)"
     copied = copy_with(tmp_path / "port", "scuttlebutt-js", "delta.mjs", right, wrong)

@@ -14,7 +14,7 @@ use crate::matching::{first_difference, first_match, Bound, Difference};
 use crate::panics::{catch, Panic};
 use crate::reader::Reader;
 use crate::readings::explaining;
-use crate::verdict::fingerprint;
+use crate::verdict::{basis_at, fingerprint};
 
 /// How a case ends before its end.
 pub(crate) enum Ending {
@@ -141,18 +141,26 @@ impl Trial<'_> {
         if self.progress().owes_answer(failure) {
             return Vec::new();
         }
-        let place = self.progress().place.clone();
-        let at = if place.is_empty() {
-            &self.case.check
-        } else {
-            &place
-        };
         let outcome = fingerprint(failure);
         let mut outcomes = vec![outcome.as_str(), "*", "!"];
         if failure.class == "events" {
             outcomes.push("*events");
         }
-        explaining(&self.offer.readings, &self.content["basis"][at], &outcomes)
+        explaining(
+            &self.offer.readings,
+            &self.content["basis"][self.checked_at()],
+            &outcomes,
+        )
+    }
+
+    /// Returns the step that is being checked, or the check of a case without steps.
+    fn checked_at(&self) -> String {
+        let place = self.progress().place.clone();
+        if place.is_empty() {
+            self.case.check.clone()
+        } else {
+            place
+        }
     }
 
     /// Whether events of this kind are compared.
@@ -307,7 +315,7 @@ impl Trial<'_> {
     }
 
     /// Notes on a difference whether two datagrams are the same message, and which list's order alone differs; nothing if the
-    /// decoder cannot say.
+    /// decoder cannot say, unless another reading has other forms of a message here: then it is not known whether this is one.
     pub fn compare_messages(
         &mut self,
         shown: &mut Difference,
@@ -326,8 +334,19 @@ impl Trial<'_> {
             (Err(failed @ Ending::Failed(_)), _) | (_, Err(failed @ Ending::Failed(_))) => {
                 Err(failed)
             }
+            (Err(unknown), _) | (_, Err(unknown)) if self.has_other_forms() => Err(unknown),
             _ => Ok(()),
         }
+    }
+
+    /// Whether another reading has other forms of a message at this place.
+    fn has_other_forms(&self) -> bool {
+        let at = self.checked_at();
+        let outcomes = basis_at(self.content, &at).as_object();
+        outcomes
+            .into_iter()
+            .flatten()
+            .any(|(_, outcomes)| outcomes.get("=").is_some())
     }
 
     /// Fails if the value does not match; keeps the names that it binds.

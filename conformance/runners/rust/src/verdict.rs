@@ -296,7 +296,7 @@ fn is_decision(clause: &str) -> bool {
 }
 
 /// The decisions behind the expectation at this place, or behind the next one in the script, with the outcomes of each.
-fn basis_at<'a>(content: &'a Value, place: &str) -> &'a Value {
+pub(crate) fn basis_at<'a>(content: &'a Value, place: &str) -> &'a Value {
     let basis = &content["basis"];
     if let Some(found) = basis.get(place) {
         return found;
