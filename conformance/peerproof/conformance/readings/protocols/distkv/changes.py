@@ -185,6 +185,13 @@ def _change_what_differs(state: State, path: Path, value: Value) -> Next:
     return on_change(state, path, value)
 
 
+@READINGS.register("DA-80", "told-by-others-only", "changes.change")
+def _say_nothing_of_own(state: State, path: Path, value: Value) -> Next:
+    """The application is told of changes by others only: its own it knows."""
+    changed = change(state, path, value)
+    return changed._replace(effects=tuple(effect for effect in changed.effects if not isinstance(effect, Notify)))
+
+
 @READINGS.register("DA-85", "as-received", "entries.apply")
 def _keep_as_received(entry: Entry | None, update: Update, most: int) -> Applied:
     """A received chain that is longer than the own maximum stays so until it is changed."""

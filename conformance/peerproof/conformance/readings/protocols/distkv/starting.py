@@ -11,7 +11,7 @@ from peerproof.spec.core import Duration, NodeId, Notify, SetTimer, Step
 from peerproof.spec.distkv.chains import Chain
 from peerproof.spec.distkv.entries import Entries
 from peerproof.spec.distkv.forms import LOADED
-from peerproof.spec.distkv.messages import FoundingDue, NeedsDownload, OldDataDue, Update
+from peerproof.spec.distkv.messages import FoundingDue, GreetingDue, NeedsDownload, OldDataDue, Update
 from peerproof.spec.distkv.outgoing import Next, send_info
 from peerproof.spec.distkv.recovery import _on_missing, greet, on_greeting_due
 from peerproof.spec.distkv.state import Config, Phase, State, download_of, updates_of
@@ -52,6 +52,15 @@ def _greet_at_once(state: State, newcomer: Chain) -> Next:
 def _greet_with_known(state: State) -> Next:
     """A start-up ping is answered with `known`, whose chain refers to the ping."""
     return send_info(replace(state, newcomer=None), "known", state.entries.known, state.newcomer)
+
+
+@READINGS.register("DA-68", "another-moment", "recovery.greet", is_open=True)
+def _greet_each(state: State, newcomer: Chain) -> Next:
+    """It is left open when a node answers a start-up ping while its answer to another one is still to come."""
+    if GreetingDue() not in state.timers:
+        return greet(state, newcomer)
+    answered = on_greeting_due(replace(state, newcomer=newcomer))
+    return answered._replace(state=replace(answered.state, newcomer=state.newcomer))
 
 
 def _set_otherwise(timer: Any, quarters: int) -> Callable[..., Next]:

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any, Final
 
 from peerproof.conformance.readings.reading import Readings
-from peerproof.spec.core import Asked, Pick, Received, Step
+from peerproof.spec.core import Asked, Pick, Received, Step, Table
 from peerproof.spec.distkv.chains import Chain
-from peerproof.spec.distkv.codec import _NODE, _NULL, _PAYLOADS, _PREV, _TICK, _name_bytes, number_bytes
+from peerproof.spec.distkv.codec import _NODE, _NULL, _PAYLOADS, _PREV, _TICK, _name_bytes, _ticks, number_bytes
 from peerproof.spec.distkv.messages import DeleteValue, Info, Message, SetValue, Update
 from peerproof.spec.distkv.outgoing import Next
 from peerproof.spec.distkv.paths import Path, names_of, path_of
@@ -17,6 +17,7 @@ from peerproof.spec.distkv.ranges import TICK_MAX, Ranges
 from peerproof.spec.distkv.ranges import read as read_ranges
 from peerproof.spec.distkv.serf_events import TYPES, event_name
 from peerproof.spec.distkv.state import State
+from peerproof.spec.distkv.ticks import Ticks
 from peerproof.spec.distkv.values import NULL
 from peerproof.spec.errors import MalformedMessage, NotEnabled
 from peerproof.spec.forms.messagepack import Extension, array_header, map_header, pack, read, string_bytes
@@ -105,6 +106,24 @@ def _write_empty_maps(message: Info) -> bytes:
 
 READINGS.add(
     "DA-25", "written", "Maps without nodes are written.", instead={"codec._PAYLOADS": {**_PAYLOADS, Info: _write_empty_maps}}
+)
+
+
+def _without_zeros(ticks: Ticks) -> Ticks:
+    return Table({node: tick for node, tick in ticks.items() if tick})
+
+
+READINGS.add(
+    "DA-25",
+    "without-zeros",
+    "A node whose tick is 0 has no ticks, and is left out of `ticks` as well.",
+    instead={
+        "codec._PAYLOADS": {
+            **_PAYLOADS,
+            Info: lambda message: _PAYLOADS[Info](replace(message, ticks=_without_zeros(message.ticks))),
+        },
+        "codec._ticks": lambda raw: _without_zeros(_ticks(raw)),
+    },
 )
 
 
