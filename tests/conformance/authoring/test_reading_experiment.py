@@ -252,6 +252,7 @@ def test_lint_finds_vectors_that_changed_since_it_was_found_what_they_rest_on(co
     (finding,) = outdated(load(copied.root), "scuttlebutt")
     assert (finding.rule, finding.file) == ("basis", str(path))
     assert "has changed" in finding.message
+    assert [one.rule for one in check_suite(copied.root, static=True).findings] == ["basis"]  # what it rests on is not known
     assert [path.name for path in write_basis(load(copied.root), "scuttlebutt", only_changed=True)] == ["basis.json"]
     assert not [*outdated(load(copied.root), "scuttlebutt")]
     changed = load_basis(copied.root, "scuttlebutt")
@@ -261,11 +262,24 @@ def test_lint_finds_vectors_that_changed_since_it_was_found_what_they_rest_on(co
 
 
 @pytest.mark.slow
+def test_a_reading_that_is_new_is_found_and_tried(copied: Suite) -> None:
+    (path, *_) = write_basis(copied, "scuttlebutt")
+    right = path.read_text(encoding="utf-8")
+    path.write_text(right.replace('"BA-12 descending", ', "", 1), encoding="utf-8")
+
+    (finding,) = outdated(load(copied.root), "scuttlebutt")
+
+    assert "BA-12 descending; run peerproof vectors lint scuttlebutt --basis" in finding.message
+    write_basis(load(copied.root), "scuttlebutt", only_changed=True)
+    assert path.read_text(encoding="utf-8") == right
+
+
+@pytest.mark.slow
 def test_only_changed_vectors_are_tried_again(copied: Suite) -> None:
     write_basis(copied, "scuttlebutt")
     path = copied.root / "scuttlebutt/basis.json"
     kept = path.read_text(encoding="utf-8")
-    path.write_text(kept.replace("descending", "ascending"), encoding="utf-8")
+    path.write_text(kept.replace(': "descending"', ': "ascending"'), encoding="utf-8")
 
     write_basis(load(copied.root), "scuttlebutt", only_changed=True)
 

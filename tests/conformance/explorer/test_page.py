@@ -26,6 +26,7 @@ from peerproof.conformance.explorer.vector_run import run_case
 from peerproof.conformance.explorer.walk import Walk
 from peerproof.conformance.runner.cases import find_cases
 from peerproof.conformance.runner.runner import replay_cases
+from peerproof.conformance.runner.trial import FAILURES
 from peerproof.conformance.suite.locations import examples
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
@@ -318,7 +319,7 @@ def test_a_vector_opens_at_its_first_difference(page: Page, diverging: str) -> N
     words = "✗ expected: delta [c:1 k1 v 1]; instead: delta [c:1 k1 v 1, d:1 k v 1]"
     expect(page.get_by_role("status")).to_have_text(f"Step 4 of 4, 10 ms. {words}")
     expect(page.locator("#moments .broken")).to_contain_text(words)
-    expect(page.locator("#problem")).to_contain_text("other messages were sent")
+    expect(page.locator("#problem")).to_contain_text(FAILURES["messages"])
     expect(page.locator("#problem")).to_contain_text("delta [c:1 k1 v 1, d:1 k v 1]")
     expect(page.locator("#run-clauses")).to_contain_text("B-31 When the datagram is full")
     expect(page.locator("#run-graph .wrong")).to_have_count(2)
@@ -421,7 +422,7 @@ def test_a_file_needs_no_server(page: Page, tmp_path: Path) -> None:
     page.get_by_role("button", name="Back").click()
     expect(page.get_by_role("status")).to_contain_text("Step 10.")
     page.goto(run.as_uri())
-    expect(page.locator("#problem")).to_contain_text("other messages were sent")
+    expect(page.locator("#problem")).to_contain_text(FAILURES["messages"])
     expect(page.locator("article[data-node='node'] tr")).not_to_have_count(0)
     assert {address.partition("#")[0] for address in asked} == {model.as_uri(), run.as_uri()}
 

@@ -17,6 +17,7 @@ from peerproof.cli.main import main
 from peerproof.conformance.report.badge import as_endpoint, as_svg, make_badge
 from peerproof.conformance.report.record import Report
 from peerproof.conformance.report.renderings import as_annotations
+from peerproof.conformance.runner.trial import FAILURES
 
 
 @pytest.mark.parametrize(
@@ -85,7 +86,7 @@ def test_an_annotation_stands_at_the_vector() -> None:
     assert kind == "error"
     assert told["file"].endswith("conformance/vectors/scuttlebutt/exchange/some.yaml")
     assert told["line"] == "12"
-    assert told["title"] == "scuttlebutt/exchange/one: other messages were sent"
+    assert told["title"] == f"scuttlebutt/exchange/one: {FAILURES['messages']}"
     assert "first difference: steps[1].messages[1].bytes" in text
     assert "peerproof vectors replay scuttlebutt/exchange/one" in text
 
@@ -104,7 +105,7 @@ def test_whatever_an_implementation_says_ends_no_command() -> None:
 def test_properties_hold_colons_and_commas() -> None:
     ((_, told, _),) = commands(as_annotations(report(named(MISSED, "a:b,c%"))))
 
-    assert told["title"] == "scuttlebutt/exchange/a:b,c%: other messages were sent"
+    assert told["title"] == f"scuttlebutt/exchange/a:b,c%: {FAILURES['messages']}"
 
 
 def test_what_is_wrong_beside_the_cases_is_annotated_too() -> None:

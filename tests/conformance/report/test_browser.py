@@ -18,6 +18,7 @@ from peerproof.cli.main import main
 from peerproof.conformance.report.html.page import ReportExtras
 from peerproof.conformance.report.html.page import page as render
 from peerproof.conformance.report.record import Report
+from peerproof.conformance.runner.trial import FAILURES
 from peerproof.conformance.vectors.matching import Difference
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
@@ -80,7 +81,7 @@ def test_a_failing_case_opens_in_the_explorer_at_its_wrong_step(page: Page, tmp_
 
     with page.expect_popup() as opened:
         page.get_by_role("button", name="Open in the explorer").first.click()
-    expect(opened.value.locator("#problem")).to_contain_text("other messages were sent")
+    expect(opened.value.locator("#problem")).to_contain_text(FAILURES["messages"])
     said = "✗ expected: delta [c:1 k1 v 1]; instead: delta [c:1 k1 v 1, d:1 k v 1]"
     expect(opened.value.get_by_role("status")).to_contain_text(said)
     page.get_by_role("tab", name="Cases").click()

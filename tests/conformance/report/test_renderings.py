@@ -25,6 +25,7 @@ from peerproof.cli.main import main
 from peerproof.conformance.report.record import Report, read
 from peerproof.conformance.report.renderings import FORMATS, as_junit, as_markdown, as_text, renderer
 from peerproof.conformance.runner.result import STATUSES, Result, of_plain
+from peerproof.conformance.runner.trial import FAILURES
 from peerproof.conformance.suite.output import CannotWrite, Deferred, Growing, write_whole
 
 DIED = Result(
@@ -81,7 +82,7 @@ def test_a_failing_case_prints_clause_story_difference_and_two_lines_to_paste(re
 
     again = "peerproof vectors replay scuttlebutt/exchange/one --impl './mine --flag'"
     for words in (
-        "FAILED scuttlebutt/exchange/one (messages: other messages were sent)\n  its title\n  B-11 must: ",
+        f"FAILED scuttlebutt/exchange/one (messages: {FAILURES['messages']})\n  its title\n  B-11 must: ",
         "peer -> node  10 ms: delta []   03",
         "first difference: steps[1].messages[1].bytes, from byte 0\n    expected  03\n              = delta []",
         f"again:   {again}",

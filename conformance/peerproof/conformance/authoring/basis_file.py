@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from peerproof.conformance.authoring.lint import LABELS, Finding, Source
-from peerproof.conformance.authoring.reading_experiment import Progress, find_basis
+from peerproof.conformance.authoring.reading_experiment import Progress, find_basis, names_of
 from peerproof.conformance.clauses.catalogue import in_order
 from peerproof.conformance.readings.reading import readings_of
 from peerproof.conformance.suite.locations import path_text
@@ -38,8 +38,8 @@ def write_basis(
     Runs the other readings, writes which vectors depend on decisions, and makes hand-written vectors cite exactly those.
 
     With `only_changed` it runs only the vectors of files that have changed since the last time, and keeps the results of the
-    others. These are right as long as specification and readings are unchanged. Returns the files that it changed. Raises
-    CannotWrite, VectorError.
+    others, if the readings are the same. These are right as long as specification and readings do the same. Returns the files
+    that it changed. Raises CannotWrite, VectorError.
     """
     files = digest_files(suite, protocol)
     found = _find_changed(suite, protocol, files, on_progress) if only_changed else find_basis(suite, protocol, on_progress)
@@ -55,6 +55,8 @@ def write_basis(
 
 def _find_changed(suite: Suite, protocol: str, files: dict[str, str], on_progress: Progress) -> Basis:
     kept = load_basis(suite.root, protocol)
+    if kept.readings != names_of(readings_of(protocol)):
+        return find_basis(suite, protocol, on_progress)
     vectors = tuple(one for one in suite.vectors if one.protocol == protocol)
     again = tuple(one for one in vectors if files[one.file] != kept.files.get(one.file))
     if not again:
@@ -65,6 +67,7 @@ def _find_changed(suite: Suite, protocol: str, files: dict[str, str], on_progres
         tried=found.tried,
         decisions={**_of(others, kept.decisions), **found.decisions},
         weak={**_of(others, kept.weak), **found.weak},
+        readings=found.readings,
     )
 
 
@@ -89,13 +92,16 @@ def digest_files(suite: Suite, protocol: str) -> dict[str, str]:
 
 
 def outdated(suite: Suite, protocol: str) -> Iterator[Finding]:
-    """Yields a finding for each vector file that has changed since the dependencies on decisions were found."""
-    kept, now = load_basis(suite.root, protocol).files, digest_files(suite, protocol)
+    """Yields the vector files that have changed since the dependencies on decisions were found, and readings that have."""
+    basis, now = load_basis(suite.root, protocol), digest_files(suite, protocol)
+    kept, run = basis.files, f"run peerproof vectors lint {protocol} --basis"
     for file in sorted({*kept, *now}):
         if kept and kept.get(file) != now.get(file):
             what = "is new" if file not in kept else "was removed" if file not in now else "has changed"
-            message = f"{what} since the basis was found; run peerproof vectors lint --basis --changed"
-            yield Finding(path_text(suite.root / file), 1, 1, "basis", message)
+            yield Finding(path_text(suite.root / file), 1, 1, "basis", f"{what} since the basis was found; {run} --changed")
+    if kept and (others := sorted({*basis.readings} ^ {*names_of(readings_of(protocol))})):
+        message = f"readings were added or removed since the basis was found: {', '.join(others)}; {run}"
+        yield Finding(path_text(suite.root / protocol / FILE), 1, 1, "basis", message)
 
 
 def _cite(found: Basis, at: re.Match[str]) -> str:
@@ -122,12 +128,21 @@ def stale(suite: Suite, protocol: str, on_progress: Progress = lambda *_: None) 
     )
 
 
-def uncited(readable: Sequence[Source], root: Path) -> Iterator[Finding]:
-    """Yields decisions that a vector depends on without citing them, needless citations, and levels that are too high."""
+def uncited(readable: Sequence[Source], root: Path, suite: Suite) -> Iterator[Finding]:
+    """
+    Yields decisions that a vector depends on without citing them, needless citations, and levels that are too high.
+
+    Of files that have changed since the basis was found nothing is known (`outdated`).
+    """
     bases = {protocol: load_basis(root, protocol) for protocol in {source.document.data["protocol"] for source in readable}}
+    now = {file: digest for protocol in bases for file, digest in digest_files(suite, protocol).items()}
+    file_of = {vector.id: vector.file for vector in suite.vectors}
     for source in readable:
         found = bases[source.document.data["protocol"]]
         for index, vector in enumerate(source.document.data["vectors"]):
+            file = file_of[vector["id"]]
+            if found.files and found.files.get(file) != now[file]:
+                continue
             cited = {*vector["clauses"]}
             fitting = found.cite(vector["id"], tuple(vector["clauses"]))
             for clause in sorted(found.needed(vector["id"]) - cited, key=in_order):

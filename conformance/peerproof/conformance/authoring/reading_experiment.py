@@ -212,6 +212,11 @@ def _count_ways(readings: Sequence[Reading], numbers: Iterable[int]) -> int:
     return prod(count + 1 for count in Counter(readings[number].clause for number in numbers).values())
 
 
+def names_of(readings: Iterable[Reading]) -> tuple[str, ...]:
+    """Returns the readings, each a clause and a name, in the order of these texts."""
+    return tuple(sorted(f"{reading.clause} {reading.name}" for reading in readings))
+
+
 def find_basis(suite: Suite, protocol: str, on_progress: Progress = lambda *_: None) -> Basis:
     """
     Finds on which decisions each expectation of a protocol's vectors depends, and which vectors depend on a weak clause.
@@ -253,4 +258,5 @@ def find_basis(suite: Suite, protocol: str, on_progress: Progress = lambda *_: N
         tried=tuple(sorted({reading.clause for reading in readings})),
         decisions=decisions,
         weak={vector: tuple(sorted(clauses)) for vector, clauses in weak.items()},
+        readings=names_of(readings),
     )

@@ -94,14 +94,12 @@ def check_suite(
     """
     root = root or locations.vectors_root(protocol)
     readable, errors = lint.read(root, protocol)
-    found = [
-        *lint.findings(readable),
-        *basis_file.uncited(readable, root.resolve().parent.parent.parent if root.is_file() else root),
-    ]
+    found = lint.findings(readable)
     files, count = {source.document.file for source in readable}, sum(len(one.document.data["vectors"]) for one in readable)
     if not errors:
         suite = load(root)
         suite = replace(suite, vectors=tuple(vector for vector in suite.vectors if protocol in (None, vector.protocol)))
+        found += basis_file.uncited(readable, root.resolve().parent.parent.parent if root.is_file() else root, suite)
         disputed = {} if static else objections(suite, lambda: create_adapter(implementation, suite.version))
         for name in basis_file.protocols_with_readings(suite):
             found += basis_file.stale(suite, name, on_progress) if readings else basis_file.outdated(suite, name)

@@ -71,6 +71,7 @@ class Basis:
     decisions: Mapping[str, Places] = field(default_factory=dict)  #: by vector
     weak: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  #: vector -> clauses below must that it needs
     files: Mapping[str, str] = field(default_factory=dict)  #: file of measured vectors -> digest of their expectations
+    readings: tuple[str, ...] = ()  #: the readings that were tried, each a clause and a name
 
     def needed(self, vector: str) -> set[str]:
         """The decisions, and clauses below must, without which the vector would expect something else."""
@@ -94,12 +95,13 @@ def parse_basis(content: bytes) -> Basis:
         {vector: {place: dict(found) for place, found in places.items()} for vector, places in plain["decisions"].items()},
         {vector: tuple(clauses) for vector, clauses in plain["weak"].items()},
         dict(plain["files"]),
+        tuple(plain["readings"]),
     )
 
 
 def basis_text(basis: Basis) -> str:
     """The content of a basis file: one line a vector, so that versions can be compared."""
-    lines = [f'{{"format": {FORMAT},', f'"tried": {json.dumps(basis.tried)},']
+    lines = [f'{{"format": {FORMAT},', f'"tried": {json.dumps(basis.tried)},', f'"readings": {json.dumps(basis.readings)},']
     members: dict[str, Mapping[str, Any]] = {"files": basis.files, "decisions": basis.decisions, "weak": basis.weak}
     for name, member in members.items():
         rows = ",\n".join(f"{json.dumps(key)}: {json.dumps(member[key])}" for key in sorted(member))
