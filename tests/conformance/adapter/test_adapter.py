@@ -137,7 +137,7 @@ def test_a_hundred_megabytes_on_standard_error_are_read_and_the_last_of_them_are
         ("half-a-line", "crashed", '{"id": 1, "ok'),
         pytest.param("hang", "hung", "within 0.5 s", marks=pytest.mark.slow),
         pytest.param("debug-print", "garbled", "not JSON, at column 1: got a request", marks=pytest.mark.slow),
-        pytest.param("wrong-id", "garbled", "expected the reply to request 1, found id 99999", marks=pytest.mark.slow),
+        pytest.param("wrong-id", "garbled", "answered request 1 with the id 99999", marks=pytest.mark.slow),
         pytest.param("deep-line", "garbled", "nests more than 300 deep", marks=pytest.mark.slow),
     ],
 )

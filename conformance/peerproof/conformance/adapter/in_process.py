@@ -211,7 +211,7 @@ def _reply(request: Request, reply: Any, longest: int) -> Reply:
     if not isinstance(reply, dict):
         raise InvalidReply(f"handle() returned no dict for {request['op']}: {reply!r}")
     if reply.get("id", request["id"]) != request["id"]:
-        raise InvalidReply(f"expected the reply to request {request['id']}, found id {reply['id']!r}")
+        raise InvalidReply(f"answered request {request['id']} with the id {reply['id']!r}")
     try:
         text = _encode_strictly(reply)
     except (TypeError, ValueError, RecursionError) as error:

@@ -196,7 +196,7 @@ class LineAdapter(Adapter):
             question = reply.get("choice")
             if question is None:
                 if reply.get("id") != expected_id or type(reply["id"]) is not int:
-                    raise self._trouble("garbled", f"expected the reply to request {expected_id}, found id {reply.get('id')!r}")
+                    raise self._trouble("garbled", f"answered request {expected_id} with the id {reply.get('id')!r}")
                 return reply
             if not isinstance(question, dict) or type(asked := question.get("for")) is not int or asked not in choosing:
                 open_ones = expected_id if expected_id in choosing else f"the id of an item of batch {expected_id}"

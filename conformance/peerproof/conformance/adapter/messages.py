@@ -317,7 +317,8 @@ def _effects(value: Any, where: str) -> None:
         raise InvalidReply(f"{where} must be a list, not {value!r}")
     for index, effect in enumerate(value):
         match effect:
-            case {"send": {"via": str(), "to": _, "bytes": sent}} if len(effect) == 1 and len(effect["send"]) == 3:  # noqa: PLR2004  # these
+            case {"send": {"via": str(), "to": to, "bytes": sent}} if len(effect) == 1 and len(effect["send"]) == 3:  # noqa: PLR2004  # these
+                _address(to, f"{where}[{index}].send.to")
                 _hex(sent, f"{where}[{index}].send.bytes")
             case {"event": {"name": str()}} if len(effect) == 1:
                 pass
@@ -331,6 +332,13 @@ def _effects(value: Any, where: str) -> None:
                     '{"stream": {"conn": …, "event": "data", "bytes": …}} or {"stream": {"conn": …, "event": "close"}}'
                 )
                 raise InvalidReply(f"{where}[{index}] must be {wanted}, not {effect!r}")
+
+
+def _address(value: Any, where: str) -> None:
+    match value:
+        case str() | {"hex": str()}:
+            return
+    raise InvalidReply(f'{where} must be an address, a string or {{"hex": …}}, not {value!r}')
 
 
 def _instant(value: Any, where: str) -> None:
