@@ -65,7 +65,7 @@ class Picky(Some):
         return refused if "a_member_from_the_future" in request else reply
 
 
-@fails("panics")
+@fails("bad_requests")
 class Panicking(Some):
     """It does not catch what goes wrong."""
 
@@ -113,6 +113,17 @@ class Shuffled(Some):
         if request["op"] != "decode" or request["id"] % 50 != 40 or self.before is None:
             self.before = reply
         return {**self.before, "id": request["id"]}
+
+
+class Lapsing(Some):
+    """It answers in order, but decodes wrongly now and then."""
+
+    count = 0
+
+    def _after(self, request: Plain, reply: Plain) -> Plain:
+        self.count += request["op"] == "decode"
+        is_wrong = request["op"] == "decode" and self.count % 50 == 40
+        return {**reply, "value": {"type": "invented"}} if is_wrong else reply
 
 
 @fails("outcomes")
@@ -211,6 +222,28 @@ class Yes(Some):
 
     def _after(self, request: Plain, reply: Plain) -> Plain:
         return {"id": request["id"], "ok": True} if "error" in reply else reply
+
+
+class Careless(Some):
+    """It reads no member before it answers, and falls over where it needs one."""
+
+    def handle(self, request: Plain, choose: Choose) -> Any:
+        """Takes any bytes for a truncated message, and needs a configuration."""
+        if request["op"] == "decode" and not request.get("bytes"):
+            return {"id": request["id"], "ok": True, "rejected": {"class": "truncated"}}
+        if request["op"] == "open" and "config" not in request:
+            raise KeyError("config")
+        return super().handle(request, choose)
+
+
+class Numbering(Some):
+    """Its addresses are numbers."""
+
+    def _after(self, request: Plain, reply: Plain) -> Plain:
+        for effect in reply.get("effects", ()):
+            if "send" in effect:
+                effect["send"]["to"] = 7
+        return reply
 
 
 class Misspelt(Offering):

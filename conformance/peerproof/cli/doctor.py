@@ -2,8 +2,8 @@
 Checks this machine: what is installed, what it is needed for, and how to install what is missing. With --impl: an adapter.
 
   peerproof doctor                             Python, Java, TLC, Serf and the extras
-  peerproof doctor --impl './my-adapter'       an adapter: framing, order, batches, unknown ops, long lines, crashes, isolation,
-                                               random choices, events, clock
+  peerproof doctor --impl './my-adapter'       an adapter: framing, order, batches, unknown ops, long lines, bad requests,
+                                               isolation, random choices, events, clock
 
 Make an adapter pass before you run vectors: a fault of an adapter looks like a fault of the implementation in every vector. A
 check that fails says what to do. The line `questions` lists where the adapter asked the runner to choose, or that it did not
@@ -34,15 +34,20 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Prints the result of each check."""
-    rows = list(_print_rows(_check_adapter(args) if args.impl else _check_machine(), as_json=args.format == "json"))
-    if args.format == "json":
+    is_text = args.format != "json"
+    rows = list(_print_rows(_check_adapter(args) if args.impl else _check_machine(), is_text=is_text, is_quiet=args.quiet))
+    if not is_text:
         print(json.dumps([dict(zip(("name", "ok", "detail"), row, strict=True)) for row in rows], indent=1))
+    elif args.quiet:
+        print(f"{sum(fine is True for _, fine, _ in rows)} of {len(rows)} ok")
     return FAILED if any(fine is False for _, fine, _ in rows) else OK
 
 
-def _print_rows(rows: Iterable[tuple[str, bool | None, str]], *, as_json: bool) -> Iterator[tuple[str, bool | None, str]]:
+def _print_rows(
+    rows: Iterable[tuple[str, bool | None, str]], *, is_text: bool, is_quiet: bool
+) -> Iterator[tuple[str, bool | None, str]]:
     for name, fine, detail in rows:
-        if not as_json:
+        if is_text and not (is_quiet and fine):
             print(f"{WORDS[fine]:4} {name:10} {detail}", flush=True)
         yield name, fine, detail
 

@@ -8,10 +8,13 @@ from tests.support.catching import path_of, suite
 from tests.support.implementations import AlwaysTheFirst, Offering
 from tests.support.mistaken_adapters import (
     MISTAKES,
+    Careless,
     Crashing,
     Elsewhere,
     HalfSilent,
+    Lapsing,
     Misspelt,
+    Numbering,
     Own,
     Strict,
     Unclear,
@@ -72,7 +75,64 @@ def test_an_answer_to_an_op_that_does_not_exist_is_a_mistake_like_others() -> No
     found = wrong(Yes)
 
     assert "no_such_op_at_all" in found["unknown_op"]
-    assert "To do: " in found["panics"]
+    assert "To do: " in found["bad_requests"]
+
+
+def test_only_the_answer_to_another_request_is_an_answer_out_of_order() -> None:
+    assert "has the answer of another request. To do: read one request " in wrong(MISTAKES["ordering"])["ordering"]
+
+    said = wrong(Lapsing)["ordering"]
+    assert 'is decoded as {"type": "invented"}, and alone as {"type": ' in said
+    assert "To do: decode the same bytes to the same message each time; peerproof run shows " in said
+
+
+def test_all_bad_requests_that_are_carried_out_are_named_at_once() -> None:
+    said = [finding.detail for finding in checked(Careless) if finding.fine is False]
+
+    assert [detail.count("expected an error for ") for detail in said] == [2, 2]  # of each protocol
+    assert all("the adapter raised KeyError: 'config'. To do: answer " in detail for detail in said)
+    assert all("; catch every error of a request " in detail for detail in said)
+
+
+@pytest.mark.parametrize(
+    ("habit", "said", "to_do"),
+    [
+        ("die", "exited with code 3", "find out why it ends"),
+        ("hang", "did not answer within 1 s", "find out why it waits; "),
+        ("debug-print", "wrote a line that is not JSON, at column 1: got a request. It looks ", "write each reply as one line "),
+        ("wrong-id", "with the id 99999", "write each reply as one line "),
+    ],
+)
+def test_what_fails_at_every_decode_is_said_once(habit: str, said: str, to_do: str) -> None:
+    adapter = program(argv(habit, '"op":"decode","protocol":"swim"'), Timeouts(op=1), suite().version)
+    found = [finding for finding in check_adapter(adapter, suite()) if finding.detail.startswith("swim: ")]
+
+    (failed,) = [finding for finding in found if finding.fine is False]
+    assert failed.name == "framing"
+    assert failed.detail.startswith("swim: at decode of a legal ")
+    assert said in failed.detail
+    assert f". To do: {to_do}" in failed.detail
+    assert ".. " not in failed.detail
+    assert failed.detail.endswith("\n       | panic: index out of range") is (habit == "die")
+    again = {finding.name for finding in found if finding.detail == "swim: decode fails as in the check framing"}
+    assert again == {"ordering", "batches", "large_line", "bad_requests"}
+
+
+def test_a_wrong_shape_is_said_once() -> None:
+    found = [finding for finding in checked(Numbering) if finding.detail.startswith("scuttlebutt: ")]
+
+    (failed,) = [finding for finding in found if finding.fine is False]
+    assert 'effects[1].send.to must be an address, a string or {"hex": …}, not 7. To do: give each reply ' in failed.detail
+    assert any(finding.detail.endswith(f" shape, as in the check {failed.name}") for finding in found)
+
+
+def test_a_quiet_check_prints_what_is_not_ok_and_how_many_are(capfd: Capture) -> None:
+    assert main(["doctor", "-q", "--impl", command("deaf"), "--bye-timeout", "0.3"]) == 1
+
+    *lines, last = capfd.readouterr().out.splitlines()
+    assert not [line for line in lines if not line.startswith(("FAIL ", "-  "))]
+    assert lines[-1].startswith("FAIL bye ")
+    assert last.endswith(" ok")
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from peerproof.conformance.adapter.adapter import Adapter, AdapterError, Adapter
 from peerproof.conformance.adapter.choices import Choices
 from peerproof.conformance.adapter.messages import Hello, InvalidReply, Reply, Request, check, event_kinds
 from peerproof.conformance.clauses.catalogue import specification
-from peerproof.conformance.diagrams.labels import visible
+from peerproof.conformance.diagrams.labels import visible, window_texts
 from peerproof.conformance.runner.cases import least_configuration, legal_messages, whole_configuration
 from peerproof.conformance.suite.printable import count_text
 from peerproof.conformance.vectors.plain_data import describe_bytes
@@ -30,6 +30,8 @@ from peerproof.spec.protocols import PROTOCOLS
 
 _MANY: Final = 100
 _LARGE: Final = 2**20  #: bytes, twice as many digits
+_UNKNOWN_OP: Final = "no_such_op_at_all"
+_MORE: Final = "a_member_from_the_future"
 _REAL_PAUSE: Final = 0.05  #: seconds
 _LATER: Final = 600_000  #: milliseconds of virtual time
 _ROUNDS: Final = 10  #: timers run for a node, to collect its choices and events
@@ -37,13 +39,26 @@ _ROUNDS: Final = 10  #: timers run for a node, to collect its choices and events
 #: when a message arrives, by a rule that it only should follow [DA-39]; Wendy and Peter choose nothing.
 _CHOSEN_BY_TIMERS: Final = {"scuttlebutt": "round.partner", "swim": "round.order"}
 _LATE: Final = 3  #: timers due when a late runner advances
-_ERROR_LINES: Final = 12  #: lines of standard error below a failure of the implementation
+_ERROR_LINES: Final = 12  #: lines of standard error below a failure
 _TRACEBACK: Final = "Traceback (most recent call last)"  #: of Python, where the frames that matter come last
 _REPAIR: Final = "find the error in your implementation; the adapter did its part"
 _READ_CONFIGURATION: Final = (
     "read each member of config in its form on the page Messages: an integer of 64 bits is a string of digits"
 )
-_OPENING: Final = "find out why no node opens: no other check of nodes says more"
+_DECODING: Final = "decode the same bytes to the same message each time; peerproof run shows which messages are decoded wrongly"
+_SHAPING: Final = "give each reply the members that the page Adapter protocol lists, each in its form"
+_REFUSING: Final = (
+    'answer {"error": {"code": …, "message": …}} to what cannot be carried out: no_handle for a handle that is not open, '
+    "bad_request for members that are missing or wrong"
+)
+_CATCHING: Final = "catch every error of a request and answer with an error such as bad_request or panic; never exit by it"
+#: By kind of failure: the advice where a usual request is not answered.
+_ANSWERING: Final = {
+    "crashed": "find out why it ends",
+    "hung": "find out why it waits; answer each request when its line is there, and flush the reply",
+    "flooded": "answer a request with one line of the usual size",
+    "garbled": "write each reply as one line of JSON with the request's id, and nothing else; logs are for standard error",
+}
 _OPEN: Final = "open a node, since exchange is claimed; unsupported is for configurations other than the defaults"
 
 
@@ -86,7 +101,7 @@ class Bench:
         self.questions: list[Mapping[str, Any]] = []  #: every choice that the adapter asked for
         self.events: Counter[str] = Counter()  #: number of events by kind
         self.check = ""  #: the one that is being made
-        self.is_opening = False  #: the last request was to open a node
+        self.asked: Sequence[Request] = ()  #: the last requests
         self.first: dict[str, str] = {}  #: failures, by the check that found them first
         self.sent_by_timers = 0  #: number of messages
         self._choices = Choices("smoke")
@@ -96,15 +111,22 @@ class Bench:
         if capability not in self.hello.protocols[self.protocol].capabilities:
             raise Inapplicable(f"{self.protocol} is offered without {capability}")
 
+    def send(self, *requests: Request) -> list[Reply]:
+        """Returns the replies, of any shape. Raises AdapterError."""
+        self.asked = requests
+        return self.adapter.ask(requests, self._answer)
+
     def ask(self, *requests: Request) -> list[Reply]:
-        """Returns the replies after checking their shape. Raises Flaw or AdapterError."""
-        self.is_opening = requests[0]["op"] == "open" and "config" in requests[0]
-        replies = self.adapter.ask(requests, self._answer)
+        """Returns the replies after checking their shape. Raises Flaw, Inapplicable if that is known, or AdapterError."""
+        replies = self.send(*requests)
         for request, reply in zip(requests, replies, strict=True):
             try:
                 check(request, reply)
             except InvalidReply as error:
-                raise Flaw(f"the reply to {request['op']} does not have the right shape: {error}") from None
+                said = f"the reply to {request['op']} does not have the right shape"
+                if (first := self.first.setdefault(said, self.check)) != self.check:
+                    raise Inapplicable(f"{said}, as in the check {first}") from None
+                raise Flaw(f"{said}: {error}", _SHAPING) from None
             self.events.update(effect["event"]["name"] for effect in reply.get("effects", ()) if "event" in effect)
         return replies
 
@@ -119,21 +141,36 @@ class Bench:
         for request, reply in zip(requests, replies, strict=True):
             if "error" in reply:
                 to_do = {"open": _OPEN if reply["error"]["code"] == "unsupported" else _READ_CONFIGURATION}.get(request["op"], "")
-                raise self.failure(self._name(request), reply["error"], to_do)
+                raise self.failure(self.name(request), reply["error"], to_do)
         return replies
 
     def failure(self, asked: str, error: Plain, to_do: str = "") -> Exception:
         """Returns the failure of a legal request; if no node opens, for the reason that another check has found, that."""
         shown = json.dumps(error)
-        if self.is_opening and (first := self.first.setdefault(f"open: {shown}", self.check)) != self.check:
+        if self.asked[0]["op"] == "open" and (first := self.first.setdefault(f"open: {shown}", self.check)) != self.check:
             return Inapplicable(f"open fails as in the check {first}")
         failed = ImplementationFailed if isinstance(error, dict) and error["code"] == "panic" else Flaw
         return failed(f"{asked} was answered with an error: {shown}", to_do)
 
-    def _name(self, request: Request) -> str:
+    def find_unanswered(self, trouble: AdapterError) -> Request:
+        """Returns the request that was not answered."""
+        return self.asked[min(len(trouble.answered), len(self.asked) - 1)]
+
+    def cause(self, trouble: AdapterError) -> str:
+        """Returns the key of a failure to answer in `first`: the op, that of its items for a batch, and the kind of failure."""
+        request = self.find_unanswered(trouble)
+        return f"{request.get('items', [request])[0]['op']}: {trouble.kind}"
+
+    def is_usual(self, request: Request) -> bool:
+        """Whether this request was sent alone and is not what a check tests, so that its failure is no matter of the check."""
+        is_special = request["op"] in ("batch", "stream", _UNKNOWN_OP) or len(request.get("bytes", "")) > _LARGE
+        return len(self.asked) == 1 and not is_special
+
+    def name(self, request: Request) -> str:
         """Returns the op of a request, with the type of its message if it has one."""
         message = describe_bytes(self.protocol, request["bytes"]) if request.get("bytes") in self.messages else {}
-        return f"{request['op']} of a legal {message['type']}" if "type" in message else str(request["op"])
+        more = " with an unknown member" if _MORE in request else ""
+        return f"{request['op']} of a legal {message['type']}{more}" if "type" in message else str(request["op"])
 
     def decode(self, digits: str, **more: Any) -> Request:
         """Returns a decode request."""
@@ -180,7 +217,7 @@ def framing(bench: Bench) -> str:
     """Checks that each request gets one line, and that unknown members are ignored."""
     bench.offers("codec")
     bench.fine(bench.decode(bench.messages[0]))
-    more = bench.decode(bench.messages[0], a_member_from_the_future={"é": [1, None, "\u2028\n"]})
+    more = bench.decode(bench.messages[0], **{_MORE: {"é": [1, None, "\u2028\n"]}})
     (reply,) = bench.ask(more)
     if "error" in reply:
         raise Flaw(f"decode with a member more was answered with an error: {json.dumps(reply['error'])}")
@@ -194,8 +231,13 @@ def ordering(bench: Bench) -> str:
     alone = {each: bench.fine(bench.decode(each))[0].get("value") for each in bench.messages}
     replies = bench.fine(*map(bench.decode, digits))
     for number, (each, reply) in enumerate(zip(digits, replies, strict=True)):
-        if reply.get("value") != alone[each]:
-            raise Flaw(f"request {number} of {_MANY} that were sent at once has the answer of another request")
+        if (value := reply.get("value")) == alone[each]:
+            continue
+        which = f"request {number} of {_MANY} that were sent at once"
+        if value in alone.values():
+            raise Flaw(f"{which} has the answer of another request")
+        together, usual = window_texts(json.dumps(value), json.dumps(alone[each]))
+        raise Flaw(f"{which} is decoded as {together}, and alone as {usual}", _DECODING)
     return f"{_MANY} requests sent at once are answered in their order"
 
 
@@ -203,10 +245,10 @@ def batches(bench: Bench) -> str:
     """Checks that a batch gives the same results as its items one by one."""
     bench.offers("codec")
     items = [bench.decode(each) for each in (*bench.messages, "ff")]
+    alone = [{name: value for name, value in bench.ask(item)[0].items() if name != "id"} for item in items]
     (reply,) = bench.ask({"op": "batch", "items": items})
     if "error" in reply:
         raise Inapplicable(f"there is no batch ({reply['error']['code']}); codec vectors are then asked one by one")
-    alone = [{name: value for name, value in each.items() if name != "id"} for each in bench.ask(*items)]
     together = [{name: value for name, value in each.items() if name != "id"} for each in reply["results"]]
     if alone != together:
         raise Flaw("a batch gives other results than its items one by one")
@@ -215,7 +257,7 @@ def batches(bench: Bench) -> str:
 
 def unknown_op(bench: Bench) -> str:
     """Checks that an unknown op is answered, and that the adapter goes on."""
-    _expect_error(bench, {"op": "no_such_op_at_all"}, ("unknown_op",))
+    _expect_error(bench, {"op": _UNKNOWN_OP}, ("unknown_op",))
     return "an unknown op is answered with the error unknown_op"
 
 
@@ -229,8 +271,8 @@ def large_line(bench: Bench) -> str:
     return f"a line of {2 * _LARGE >> 20} MiB is answered"
 
 
-def panics(bench: Bench) -> str:
-    """Checks that impossible requests are answered with errors, and that the adapter goes on."""
+def bad_requests(bench: Bench) -> str:
+    """Checks that requests that cannot be carried out are answered with errors, and that the adapter goes on."""
     requests: list[Request] = [
         {"op": "query", "handle": 987654321, "what": "anything"},
         {"op": "recv", "handle": 987654321, "now_ms": 0, "via": "udp", "from": "peer:1", "bytes": ""},
@@ -240,9 +282,25 @@ def panics(bench: Bench) -> str:
         {"op": "decode", "protocol": bench.protocol},
         {"op": "open", "protocol": bench.protocol},
     ]
+    faults, advice, known = list[str](), set[str](), ""
     for request in requests:
-        _expect_error(bench, request, ())
-    return f"{len(requests)} impossible requests are answered with errors, and the adapter goes on"
+        try:
+            _expect_error(bench, request, ())
+        except Flaw as flaw:
+            faults.append(str(flaw))
+            advice.add(_REFUSING)
+        except AdapterError as trouble:
+            bench.adapter.start()
+            if first := bench.first.get(bench.cause(trouble)):
+                known = f"{request['op']} fails as in the check {first}"
+            else:
+                faults.append(f"at {json.dumps(request)} {_render_trouble(trouble)}")
+                advice.add(_CATCHING if trouble.kind == "crashed" else _ANSWERING[trouble.kind])
+    if faults:
+        raise Flaw("; ".join(faults), "; ".join(sorted(advice)))
+    if known:
+        raise Inapplicable(known)
+    return f"{len(requests)} requests that cannot be carried out are answered with errors, and the adapter goes on"
 
 
 def configuration(bench: Bench) -> str:
@@ -434,10 +492,14 @@ def _sort_key(option: Plain) -> tuple[int, Any] | None:
 
 
 def _expect_error(bench: Bench, request: Request, codes: Sequence[str]) -> None:
-    (reply,) = bench.ask(request)
+    (reply,) = bench.send(request)
     shown = json.dumps(request)
     if "error" not in reply:
         raise Flaw(f"expected an error for {shown}, found {json.dumps(reply)}")
+    try:
+        check(request, reply)
+    except InvalidReply as error:
+        raise Flaw(f"the error for {shown} does not have the right shape: {error}") from None
     if codes and reply["error"]["code"] not in codes:
         raise Flaw(f"expected the error {' or '.join(codes)} for {shown}, found {reply['error']['code']}")
 
@@ -449,8 +511,8 @@ CHECKS: Final[tuple[tuple[Callable[[Bench], str], str], ...]] = (
     (batches, "answer a batch with one line: results in the order of items, each as it would be by itself, without an id"),
     (unknown_op, 'answer any other op with {"id": …, "error": {"code": "unknown_op", "message": …}}'),
     (large_line, "read lines of up to 16 MiB; many libraries have a smaller limit that can be raised"),
-    (panics, 'catch every error of a request and answer {"error": {"code": "bad_request" or "panic", …}}; never exit by it'),
     (configuration, _READ_CONFIGURATION),
+    (bad_requests, _REFUSING),
     (isolation, "keep the whole state of a node in the object behind its handle; no globals"),
     (outcomes, "accept sent for every message that the node may have sent: took_us is microseconds, null if it did not arrive"),
     (connections, "buffer the bytes of each conn until the message is whole, and answer on that connection only"),
@@ -503,21 +565,33 @@ def _run_check(bench: Bench, made: Callable[[Bench], str], to_do: str) -> Findin
     except Inapplicable as reason:
         return Finding(name, None, str(reason))
     except ImplementationFailed as failure:
-        first, lines = bench.first.setdefault(str(failure), name), []
-        if first == name:
-            lines = [f"       | {line}" for line in _error_lines(bench.adapter.take_errors())]
-        said = f"{failure}. To do: {_REPAIR}" if first == name else f"{failure}, as in the check {first}. To do: {_REPAIR}"
-        return Finding(name, False, "\n".join([said, *lines]))
+        if (first := bench.first.setdefault(str(failure), name)) != name:
+            return Finding(name, None, f"{failure}, as in the check {first}")
+        return Finding(name, False, _advise(str(failure), _REPAIR, _error_lines(bench.adapter.take_errors())))
     except Flaw as flaw:
-        return Finding(name, False, f"{flaw}. To do: {flaw.to_do or to_do}")
+        return Finding(name, False, _advise(str(flaw), flaw.to_do or to_do))
     except AdapterError as trouble:
         bench.adapter.start()
-        if bench.is_opening:
-            return Finding(name, False, f"the adapter {trouble.detail} when a node is opened. To do: {_OPENING}")
-        return Finding(name, False, f"the adapter {trouble.detail}. To do: {to_do}")
+        request, cause = bench.find_unanswered(trouble), bench.cause(trouble)
+        if cause in bench.first:
+            return Finding(name, None, f"{request['op']} fails as in the check {bench.first[cause]}")
+        if bench.is_usual(request):
+            bench.first[cause], to_do = name, _ANSWERING[trouble.kind]
+        said = f"at {bench.name(request)} {_render_trouble(trouble)}"
+        return Finding(name, False, _advise(said, to_do, _error_lines(trouble.errors, has_ended=True)))
 
 
-def _error_lines(written: bytes) -> list[str]:
-    """The lines of standard error that say where an implementation failed."""
+def _render_trouble(trouble: AdapterError) -> str:
+    return "the adapter " + trouble.detail.replace("\n", ". ")
+
+
+def _advise(said: str, to_do: str, errors: Sequence[str] = ()) -> str:
+    """Returns what a failed check says: the fault, the advice, and lines of standard error."""
+    return "\n".join([f"{said.rstrip('.')}. To do: {to_do}", *(f"       | {line}" for line in errors)])
+
+
+def _error_lines(written: bytes, *, has_ended: bool = False) -> list[str]:
+    """The lines of standard error that say where an implementation failed: the last ones if the adapter has ended."""
     lines = [visible(line.expandtabs(4)) for line in written.decode(errors="replace").splitlines()]
-    return lines[-_ERROR_LINES:] if any(line.startswith(_TRACEBACK) for line in lines) else lines[:_ERROR_LINES]
+    has_ended = has_ended or any(line.startswith(_TRACEBACK) for line in lines)
+    return lines[-_ERROR_LINES:] if has_ended else lines[:_ERROR_LINES]
