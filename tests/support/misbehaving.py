@@ -176,7 +176,7 @@ def main() -> None:
         reply = refuse_batch(habit, request) or spoil(habit, argument, line, harness.handle(request, choose))
         padding = " " * int(more) if habit == "large-batch" and '"op":"batch"' in line else ""
         say(json.dumps(reply, separators=(",", ":")) + padding)
-        if harness.closing:
+        if harness.closing or (habit == "leave" and argument in line):
             break
 
 

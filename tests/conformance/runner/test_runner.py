@@ -20,7 +20,7 @@ from peerproof.conformance.report.session import run_implementation
 from peerproof.conformance.runner import worker
 from peerproof.conformance.runner.cases import cases, select_cases
 from peerproof.conformance.runner.result import STATUSES, Result
-from peerproof.conformance.runner.runner import End, Settings, run
+from peerproof.conformance.runner.runner import End, Settings, SingleCases, run
 from peerproof.conformance.runner.trial import Trial
 from peerproof.conformance.suite.timeouts import Timeouts
 from peerproof.conformance.vectors import suite as vectors
@@ -88,8 +88,38 @@ def test_a_crash_that_does_not_come_again_stands_unconfirmed(numbered: Path, tmp
 
     unconfirmed = [result for result in results.values() if result.status == "crashed"]
     assert [result.confirmed for result in unconfirmed] == [False]
-    assert "together with" in str(unconfirmed[0].reason)
+    assert "none of 16 cases that were open fails this way alone" in str(unconfirmed[0].reason)
     assert len(results) == COUNT
+
+
+@pytest.mark.slow
+def test_of_a_process_that_ends_between_packs_the_case_before_is_named(numbered: Path) -> None:
+    results, _ = judged(numbered, "leave", digits(8))  # the last one of the first batch
+
+    (ended,) = [result for result in results.values() if result.status == "crashed"]
+    assert ended.confirmed is False
+    assert "exited with code 0, perhaps between requests" in str(ended.reason)
+    assert f"last replies were to {numbered_case(8)}" in str(ended.reason)
+    assert statuses(results)["passed"] == COUNT - 1
+
+
+def test_of_a_process_that_ends_between_cases_the_one_before_is_named(numbered: Path) -> None:
+    own = vectors.load(numbered)
+    adapter = program(argv("leave", digits(8)), PATIENCE, own.version)
+    one_by_one = SingleCases(adapter, adapter.start(), Settings())
+    results = {case.id: one_by_one.run(case) for case in cases(own, own.vectors)}
+    adapter.stop()
+
+    (ended,) = [result for result in results.values() if result.status == "crashed"]
+    assert ended.id == numbered_case(9)
+    assert f"exited with code 0 between requests, after its replies to {numbered_case(8)}" in str(ended.reason)
+
+
+def test_a_process_that_does_not_exit_at_the_end_changes_no_verdict_and_is_reported(numbered: Path) -> None:
+    results, end = judged(numbered, "deaf")
+
+    assert statuses(results) == {"passed": COUNT}
+    assert end.lingers
 
 
 @pytest.mark.parametrize(

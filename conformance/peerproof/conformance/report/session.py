@@ -59,6 +59,8 @@ class Session:
             self.end = run(reach, adapter, hello, self.cases, settings, self.take)
             self.report.problems += unseen_claims(hello.readings, self.report.results)
             self.report.notes += unasked_choices(hello, self.cases, self.report.results, self.end.asked)
+            if self.end.lingers:
+                self.report.notes.append("the adapter did not answer bye and then exit: see peerproof doctor --impl")
             self.report.because = self.end.because
         except KeyboardInterrupt:
             adapter.kill()

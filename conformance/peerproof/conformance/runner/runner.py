@@ -56,6 +56,7 @@ class End:
     because: str | None = None
     unusable: bool = False
     asked: frozenset[str] = frozenset()  #: the protocols in which it asked for a choice
+    lingers: bool = False  #: a process did not answer `bye` and exit
 
     @property
     def is_interrupted(self) -> bool:
@@ -130,8 +131,8 @@ def run(
         control.end(INTERRUPTED)
         first.kill()
     finally:
-        first.stop()
-    return End(control.ended, control.unusable, frozenset(control.asked))
+        control.stop(first)
+    return End(control.ended, control.unusable, frozenset(control.asked), control.lingers)
 
 
 def apply_settings(settings: Settings, result: Result) -> Result:
@@ -241,7 +242,7 @@ class _WorkerThreads:
             failure = error
             self._control.end("internal error")
         finally:
-            adapter.stop()
+            self._control.stop(adapter)
             self._results.put(failure)
 
 

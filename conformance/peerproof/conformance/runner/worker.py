@@ -66,6 +66,7 @@ class Control:
         self.ended: str | None = None  #: why the run ends; None while it goes on
         self.unusable = False  #: the implementation can no longer be started
         self.asked: set[str] = set()  #: the protocols in which it asked for a choice
+        self.lingers = False  #: a process did not answer `bye` and exit
         self._most_restarts = most_restarts
         self._restarts = 0
         self._lock = threading.Lock()
@@ -75,6 +76,11 @@ class Control:
         with self._lock:
             if self.ended is None or because == INTERRUPTED:  # an interrupt kills processes, and their failures are not theirs
                 self.ended, self.unusable = because, unusable
+
+    def stop(self, adapter: Adapter) -> None:
+        """Stops a process that is no longer needed."""
+        if not adapter.stop():
+            self.lingers = True
 
     def count_restart(self) -> None:
         """Counts a restart that the implementation made necessary."""
@@ -176,6 +182,7 @@ class Worker:
         self._hello = hello
         self._seed = seed
         self._control = control
+        self._answered = ""  #: the case to which this process replied last
 
     def run(self, pack: Sequence[Case], emit: Emit) -> None:
         """Runs cases until the run ends."""
@@ -191,7 +198,9 @@ class Worker:
 
     def alone(self, case: Case) -> Result:
         """Runs a case alone; if it crashes, floods or hangs, runs it once more."""
+        before = self._answered
         result, usable = self._steadily(case) if case.over else self.once(case)
+        ended_after = before if self._answered != case.id else ""
         if result.failure == "hung" and not self._control.ended:
             return self._with_more_time(case, result, usable)
         if usable or self._control.ended:
@@ -205,7 +214,8 @@ class Worker:
         if again.failure == result.failure:
             return replace(result, confirmed=True)
         came_out = f"{again.status} ({again.failure})" if again.failure else again.status
-        return replace(result, confirmed=False, reason=f"{result.reason}; run again alone: {came_out}")
+        when = f" between requests, after its replies to {ended_after}" if result.failure == "crashed" and ended_after else ""
+        return replace(result, confirmed=False, reason=f"{result.reason}{when}; run again alone: {came_out}")
 
     def _with_more_time(self, case: Case, hung: Result, usable: bool) -> Result:
         """Runs a case that timed out again with more time; it fails only if it times out again."""
@@ -249,7 +259,9 @@ class Worker:
         try:
             while playing.outcome is None:
                 playing.feed(self._adapter.ask(playing.requests, self._chooser(trial)))
+                self._answered = case.id
         except AdapterError as trouble:
+            self._answered = case.id if trouble.answered else self._answered
             if playing.outcome is None:
                 _tell_unanswered(playing, len(trouble.answered))
             return error_result(trial, trouble, _since(begin)), False
@@ -295,6 +307,7 @@ class Worker:
                 until = position + len(playing.requests)
                 if until <= len(replies):
                     playing.feed(list(replies[position:until]))
+                    self._answered = playing.trial.case.id
                 position = until
             milliseconds = _since(begin) / len(open_ones)
             for playing in open_ones:
@@ -330,6 +343,7 @@ class Worker:
             return
         if trouble.kind not in _OF_MANY:
             self._control.count_restart()
+        before = self._answered
         if not self._start():
             return
         first = self.alone(cases[0])
@@ -344,12 +358,12 @@ class Worker:
         finally:
             if not found and trouble.kind not in _OF_MANY:
                 blamed = error_result(self._trial(cases[0]), trouble, 0)
-                reason = f"{blamed.reason}; together with {len(cases) - 1} other cases; none of them fails this way alone"
-                first = replace(blamed, confirmed=False, reason=reason)
+                first = replace(blamed, confirmed=False, reason=f"{blamed.reason}{_circumstances(trouble, before, len(cases))}")
             for result in (first, *rest):
                 self._emit(result, emit)
 
     def _start(self) -> bool:
+        self._answered = ""
         begin = time.monotonic()
         try:
             self._adapter.start()
@@ -358,6 +372,14 @@ class Worker:
             return False
         self._took = time.monotonic() - begin
         return True
+
+
+def _circumstances(trouble: AdapterError, before: str, cases: int) -> str:
+    """When a process failed that none of so many cases makes fail alone; `before` is the case to which it replied last."""
+    alone = "this case does not fail alone" if cases == 1 else f"none of {cases} cases that were open fails this way alone"
+    if trouble.kind == "crashed" and before:
+        return f", perhaps between requests: its last replies were to {before} and cases sent with it; {alone}"
+    return f"; {alone}"
 
 
 def result_of(trial: Trial, outcome: Verdict | Failure | Unsupported, milliseconds: float) -> Result:
