@@ -5,8 +5,11 @@ from __future__ import annotations
 import time
 
 import pytest
+from tests.support.catching import suite
 
+from peerproof.cli.run import _kind
 from peerproof.cli.time_left import TimeLeft
+from peerproof.conformance.runner.cases import cases
 
 
 @pytest.fixture
@@ -44,6 +47,13 @@ def test_work_that_ends_at_once_after_one_wait_is_not_taken_for_slow(clock: list
 
     assert shown[16] == "47 s left"
     assert shown[32] == "31 s left"
+
+
+def test_cases_of_a_cluster_say_nothing_about_cases_of_one_node() -> None:
+    kinds = {case.part: _kind(case) for case in cases(suite(), suite().vectors)}
+
+    assert len({kinds[part] for part in ("cluster", "exchange", "survives", "decode", "model")}) == 5
+    assert kinds["decode"] == kinds["encode"]  # packed together
 
 
 def test_what_is_skipped_takes_no_time(clock: list[float]) -> None:

@@ -355,8 +355,8 @@ class _Run:
 
 
 def _kind(case: Case) -> str:
-    """Returns the kind of a case, by which its time is estimated: its transport, and what it shares a pack with."""
-    return f"{case.over.transport if case.over else 'virtual'} {case.pack}"
+    """Returns the kind of a case, by which its time is estimated: its transport, and what it shares a pack with, or its part."""
+    return f"{case.over.transport if case.over else 'virtual'} {case.pack or case.part}"
 
 
 def _load_assumed(args: Namespace) -> Assumptions | None:
