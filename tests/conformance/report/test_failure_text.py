@@ -11,7 +11,7 @@ from tests.support.reports import MISSED, PASSED, SKIPPED, named, report
 
 from peerproof.cli.main import main
 from peerproof.conformance.diagrams.labels import window_texts
-from peerproof.conformance.report.failure_text import MOST_PASTED, MOST_TOLD, explain, explore_commands, side_text
+from peerproof.conformance.report.failure_text import MOST_PASTED, MOST_TOLD, explain, explore_commands, render_sides, side_text
 from peerproof.conformance.report.renderings import as_annotations, as_text
 from peerproof.conformance.report.summary import MOST_STALE, summary
 from peerproof.conformance.runner.trial import Arrow, TrialEvent
@@ -82,6 +82,29 @@ def test_of_long_values_the_part_around_the_difference_is_shown_on_both_sides() 
 
     assert expected == "(1,800 characters) …" + "00" * 100 + "01" + "00" * 99 + "… (3,002 characters in all)"
     assert actual == "(1,800 characters) …" + "00" * 100 + "02"
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual", "said"),
+    [
+        ("00" * 257 + "0a", "00" * 257, "1 byte missing at the end: 0a, a line feed"),
+        ("00", "00" * 31, f"30 bytes more at the end: {'00' * 20}…"),
+    ],
+)
+def test_of_bytes_that_differ_at_the_end_only_the_end_is_named(expected: str, actual: str, said: str) -> None:
+    difference = Difference("bytes, from byte 1", expected, actual, "the same message", "the same message")
+
+    _, (_, value, _) = render_sides(difference)
+
+    assert value.endswith(f"   ({said})")
+    assert "at the end" not in str([*render_sides(replace(difference, actual_read="another"))])
+
+
+def test_a_number_and_its_digits_are_shown_so_that_they_differ() -> None:
+    difference = first_difference({"version": "7"}, {"version": 7}, {})
+
+    assert difference
+    assert [value for _, value, _ in render_sides(difference)] == ['"7"', "7"]
 
 
 @pytest.mark.parametrize(

@@ -513,7 +513,8 @@ def _value_differences(place: str, expected: Any, actual: Any) -> Iterator[str]:
         what = "is missing" if actual is None else "was not expected"
         yield f"{place.removesuffix('[]')}: {'an item ' * place.endswith('[]')}{what}"
     elif (sides := _numbers(expected, actual)) is not None:
-        yield f"{place}: {'greater' if sides[1] > sides[0] else 'less'} than expected"
+        order = "greater" if sides[1] > sides[0] else "less"
+        yield f"{place}: {'another JSON type' if sides[0] == sides[1] else order} than expected"
     else:
         yield f"{place}: another {'value' if type(expected) is not type(actual) else _kind(actual)} than expected"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from textwrap import shorten
@@ -16,6 +17,7 @@ from peerproof.conformance.diagrams.labels import MOST_SHOWN, message_text, visi
 from peerproof.conformance.diagrams.message_graph import MessageGraph
 from peerproof.conformance.runner.result import BROKEN, Result
 from peerproof.conformance.runner.trial import FAILURES, Arrow, TrialEvent
+from peerproof.conformance.suite.printable import count_text
 from peerproof.conformance.suite.strict_yaml import VectorError
 from peerproof.conformance.vectors.matching import Difference
 from peerproof.conformance.vectors.model_table import LAYER, NODE
@@ -30,6 +32,8 @@ MOST_WORDS: Final = 100  #: characters of an adapter's message in the first line
 MOST_PASTED: Final = 100_000  #: characters of a line to paste: shells and terminals have limits
 SIDES: Final = ("expected", "actual")
 _NO_BYTES: Final = "(no bytes)"
+_FROM_BYTE: Final = re.compile(r", from byte \d+")  #: the place of a difference between two byte strings
+_MOST_END: Final = 40  #: digits of what is missing or left over at the end
 _UNSENT: Final = ".sent"  #: end of the place of a difference: a message whose outcome is to be reported was not sent
 
 
@@ -172,12 +176,26 @@ def brief_difference(result: Result) -> Iterator[str]:
 def render_sides(difference: Difference, most: int = MOST_SHOWN) -> Iterator[tuple[str, str, str | None]]:
     """Yields both sides of a difference, each with its decoded form; of long ones the part around the difference."""
     expected, actual = (side_text(difference, side) for side in SIDES)
-    values = window_texts(expected, actual, most)
+    if expected == actual:  # a number and a string of its digits
+        expected, actual = _json(difference.expected), _json(difference.actual)
+    shown, found = window_texts(expected, actual, most)
+    values = shown, found + _end_text(difference)
     reads = (difference.expected_read, difference.actual_read)
     wanted, found = ("" if read is None else message_text(read) for read in reads)
     readings = window_texts(wanted, found, most)
     for side, value, read, reading in zip(SIDES, values, reads, readings, strict=True):
         yield side, value, None if read is None else reading
+
+
+def _end_text(difference: Difference) -> str:
+    """What is missing or left over at the end, if one of two byte strings begins with the other and both mean the same."""
+    expected, actual = difference.expected or "", difference.actual or ""
+    is_alike = _FROM_BYTE.search(difference.where) and difference.expected_read == difference.actual_read
+    if not is_alike or not (expected.startswith(actual) or actual.startswith(expected)):
+        return ""
+    rest = expected[len(actual) :] or actual[len(expected) :]
+    shown = f"{rest[:_MOST_END]}{'…' * (len(rest) > _MOST_END)}{', a line feed' * (rest == '0a')}"
+    return f"   ({count_text(len(rest) // 2, 'byte')} {'missing' if len(actual) < len(expected) else 'more'} at the end: {shown})"
 
 
 def brief_sides(difference: Difference) -> tuple[str, str]:
