@@ -29,8 +29,9 @@ JSON_EXACT: Final = 2**53
 INTRODUCTION: Final = (
     "From the declarations that encode and decode them. The plain form is what vectors, traces and adapters show.",
     'An integer *as a decimal string* is one there (`"7"`), because half of the readers of JSON round above 2^53. The suite',
-    'sends it so, also in configurations; in replies, traces and vectors a number or `{"u64": "7"}` will do too. All other',
-    'integers are numbers. A text that is not UTF-8 is `{"hex": "fffe"}`.',
+    "sends it so, also in configurations, and answers to queries and events must have it so; in the reply to `decode`, in traces",
+    'and in vectors a number or `{"u64": "7"}` will do too. All other integers are numbers; in replies the suite also takes them',
+    'as decimal strings. A text that is not UTF-8 is `{"hex": "fffe"}`.',
     "",
 )
 
