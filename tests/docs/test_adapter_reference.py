@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -50,7 +53,21 @@ def test_every_capability_query_event_call_and_site_is_described(protocol: str) 
     assert all(described.values())
     for name in (*spec.QUERIES, *event_kinds(protocol), *spec.COMMAND.cases):
         assert f"**`{name}`**" in page, name
-    assert all(f"| `{site}` |" in page for site in PROTOCOLS[protocol].sites)
+    assert all(f"| `{name}` |" in page for name in (*PROTOCOLS[protocol].sites, *PROTOCOLS[protocol].refusals))
+
+
+@pytest.mark.parametrize("protocol", RUNTIMES)
+def test_every_class_of_a_refused_call_is_described(protocol: str) -> None:
+    """Those that vectors expect, and those in the code; a bad or too large value is often refused before there is a call."""
+    listed = PROTOCOLS[protocol].refusals.keys()
+    packages = {Path(str(import_module(handler.target.rpartition(".")[0]).__file__)) for handler in PROTOCOLS[protocol].handlers}
+    code = "".join(module.read_text("utf-8") for init in packages for module in init.parent.glob("*.py"))
+    raised = set(re.findall(r'NotEnabled\(\s*"(\w+)"', code))
+    steps = (step for vector in suite().vectors if vector.protocol == protocol for step in vector.body.get("steps", ()))
+    expected = {step["refused"] for step in steps if isinstance(step.get("refused"), str)}
+
+    assert expected <= listed <= raised | {"too_large"}
+    assert raised - listed <= {"bad_value", "too_large"}
 
 
 def test_what_nobody_has_described_is_no_capability() -> None:

@@ -69,6 +69,8 @@ class Protocol:
     query_answers: Reference[Mapping[str, Any]] | None = None
     #: Name of a random choice (`why` of `pick`) -> its description.
     sites: Mapping[str, str] = field(default_factory=dict)
+    #: Class of a refused call -> when a node refuses one so.
+    refusals: Mapping[str, str] = field(default_factory=dict)
     #: Kinds of events that no document demands: compared only for an implementation whose hello lists them.
     optional_events: tuple[str, ...] = ()
     #: Members of a configuration whose values the document fixes: a vector that sets one needs `config.sizes`.
@@ -118,6 +120,12 @@ class Protocols(Mapping[str, Protocol]):
         return self._own | {protocol.name: protocol for protocol in added if protocol.name not in self._own}
 
 
+_WENDY_REFUSALS: Final = {
+    "not_alone": "`join`, while the message of an earlier one is under way, or once the node has got a leaf set",
+    "own_node": "`join` with the node itself as its contact",
+    "left": "any call, at a node that has left",
+    "too_large": "a message whose value, or whose credentials, are too long",
+}
 _MEASUREMENT: Final = "a heartbeat, by which a node measures another that it has met [W-52, WA-69]"
 
 
@@ -158,6 +166,10 @@ PROTOCOLS: Final = Protocols(
             "round.seed": "one of the seeds that are not known, to send a digest to as well",
             "digest.order": "the order of all known peers in a digest request, asked for each request of a round",
         },
+        refusals={
+            "too_large": "`update_local` of a key, a value or a pair that no datagram can carry",
+            "overflow": "`update_local`, if the node's version is the last one",
+        },
         optional_events=("heartbeat",),
         unsettled=Reference("peerproof.spec.scuttlebutt.snapshot:unsettled"),
         answers=Reference("peerproof.conformance.runner.answer_rules:SCUTTLEBUTT"),
@@ -171,6 +183,13 @@ PROTOCOLS: Final = Protocols(
             "indirect.relay": "one of the other live nodes, to ping a silent node indirectly",
             "anti-entropy": "as many other nodes as are configured, to tell about in a message",
         },
+        refusals={
+            "own_node": "`add_node` or `remove_node` of the node itself",
+            "unknown_node": "`leave_node` or `remove_node` of a node that is not in the table",
+            "not_own": "`set_payload` for another node",
+            "too_large": "`set_payload` of more than fits into a ping",
+            "overflow": "`probe_node`, if both counters are at their end",
+        },
         answers=Reference("peerproof.conformance.runner.answer_rules:SWIM"),
     ),
     _own_protocol(
@@ -178,6 +197,7 @@ PROTOCOLS: Final = Protocols(
         *("wendy.transitions", "wendy.joining", "wendy.repair"),
         framing=Reference("peerproof.spec.wendy.framing"),
         senders=Reference("peerproof.spec.wendy.senders"),
+        refusals={**_WENDY_REFUSALS, "bad_value": "`send_to` a node that has no address, or is the node itself"},
         sizes=("ring", "leaf_set_side", "neighborhood_set"),
         first_message=_MEASUREMENT,
     ),
@@ -186,6 +206,12 @@ PROTOCOLS: Final = Protocols(
         *("peter.tree", "wendy.transitions"),
         framing=Reference("peerproof.spec.peter.framing"),
         senders=Reference("peerproof.spec.peter.senders"),
+        refusals={
+            **_WENDY_REFUSALS,
+            "short_topic": "a topic of fewer bytes than an id has",
+            "bad_value": "a topic that cannot be written in UTF-8",
+            "reserved": "`route` with a purpose of Peter's own",
+        },
         sizes=("ring", "leaf_set_side", "neighborhood_set"),
         first_message=_MEASUREMENT,
     ),
@@ -197,6 +223,13 @@ PROTOCOLS: Final = Protocols(
             "ping.early": "a number below the odds of an early ping; at 0 the node pings early",
             "ping.late": "the moment of a late ping, in milliseconds from now",
             "repair.moment": "the moment at which changes that are missing are repaired, in milliseconds from now",
+        },
+        refusals={
+            "not_ready": "a change, before the node has got what others have",
+            "bad_path": "a change in the hierarchy about the system itself",
+            "too_large": "a change whose update is larger than `max_payload`",
+            "exhausted": "a change, if the tick or the tock is the last one",
+            "not_loading": "`loaded` or `load_failed` about a node from which nothing is being downloaded",
         },
     ),
 )

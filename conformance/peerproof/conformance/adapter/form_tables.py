@@ -53,12 +53,12 @@ def message_tables(protocol: str) -> Iterator[str]:
         yield from (f"### {title} of {protocol}", "")
         yield from tagged(form, named)
     yield from (f"### Configuration of {protocol}", "")
-    yield from members(spec.CONFIG, dict(defaults(configured(spec.CONFIG))))
+    yield from members(spec.CONFIG, with_defaults=True, with_about=True)
     yield from adapter_tables(protocol)
 
 
 def configured(record: Record) -> dict[str, Any]:
-    """Returns the default of each member of a configuration that has one, as plain data."""
+    """Returns the default of each member that has one, as plain data."""
     made = {f.name: f.default_factory() if f.default_factory is not MISSING else f.default for f in fields(record.kind)}
     return {name: record.forms[name].plain(value) for name, value in made.items() if value is not MISSING}
 
@@ -84,7 +84,12 @@ def adapter_tables(protocol: str) -> Iterator[str]:
     """Yields tables of the calls, queries, events and choices of a protocol, with the form of every member."""
     row, spec = PROTOCOLS[protocol], PROTOCOLS[protocol].specification.load()
     yield from ("", f"### Calls of {protocol}", "")
-    yield from tagged(spec.COMMAND)
+    if any(record.optional for record in spec.COMMAND.cases.values()):
+        yield from ("A request may leave out a member that has a default.", "")
+    yield from tagged(spec.COMMAND, with_defaults=True)
+    if row.refusals:
+        yield from (f"### Refusals of {protocol}", "", "| class of `refused` | when |", "| --- | --- |")
+        yield from (f"| `{reason}` | {when} |" for reason, when in row.refusals.items())
     yield from ("", f"### Queries of {protocol}", "")
     for name, answer in query_answers(protocol).items():
         yield from (f"**`{name}`** — {answer.about}", "")
@@ -93,7 +98,7 @@ def adapter_tables(protocol: str) -> Iterator[str]:
     for name, record in spec.NOTICE.cases.items():
         optional = ", optional" if name in row.optional_events else ""
         yield from (f"**`{name}`**{optional} — {about(record.kind)}", "")
-        yield from members(record, {})
+        yield from members(record)
     yield from (f"**`{MALFORMED}`**, optional — What came in is no message.", "")
     yield from (
         "| member | form |",
@@ -210,32 +215,26 @@ def field_comments(kind: type[Any]) -> dict[str, str]:
     return dict(re.findall(r"^ +(\w+): .*  #: (.+)$", source, re.MULTILINE))
 
 
-def tagged(form: Tagged, tag: str = "") -> Iterator[str]:
+def tagged(form: Tagged, tag: str = "", *, with_defaults: bool = False) -> Iterator[str]:
     """Yields a table for each case, or only a sentence where it has no members; `tag` is what the number of a case is called."""
     for name, record in form.cases.items():
         heading = f"`{name}`" + (f", {tag} {form.tags[name]}" if tag and "purpose" not in record.forms else "")
         about = (record.kind.__doc__ or "").strip().splitlines()[0]
         yield from (f"**{heading}** — {about}", "")
-        yield from members(record, {})
+        yield from members(record, with_defaults=with_defaults)
 
 
-def members(record: Record, defaults: Mapping[str, str]) -> Iterator[str]:
-    """Yields a table of the members of a record, with the members of nested records by path."""
-    rows = [f"| `{path}` | {kind} |" + (f" {defaults.get(path, '')} |" if defaults else "") for path, kind in described(record)]
+def members(record: Record, *, with_defaults: bool = False, with_about: bool = False) -> Iterator[str]:
+    """Yields a table of a record's members, those of nested records by path."""
+    given = dict(defaults(configured(record))) if with_defaults else {}
+    rows = [
+        [f"`{path}`", form, *[given.get(path, "")] * bool(given), *[about] * with_about]
+        for path, form, about in explained(record)
+    ]
     if rows:
-        yield "| member | form |" + (" default |" if defaults else "")
-        yield "| --- | --- |" + (" --- |" if defaults else "")
-        yield from rows
+        heading = ["member", "form", *["default"] * bool(given), *["what it is"] * with_about]
+        yield from (f"| {' | '.join(row)} |" for row in (heading, ["---"] * len(heading), *rows))
         yield ""
-
-
-def described(record: Record, within: str = "") -> Iterator[tuple[str, str]]:
-    """Yields the path of each member and its form in words."""
-    for name, form in record.forms.items():
-        yield within + name, sentence(form)
-        inner, items = within_lists(form)
-        if isinstance(inner, Record):
-            yield from described(inner, f"{within}{name}{items}.")
 
 
 def within_lists(form: Form) -> tuple[Form, str]:

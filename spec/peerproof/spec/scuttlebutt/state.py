@@ -28,7 +28,7 @@ class Config:
     seeds: tuple[NodeId, ...] = ()  #: seed nodes, contacted while no other node is known [B-17, B-18]
     interval: Duration = DEFAULT_INTERVAL  #: time between rounds of gossip [B-08]
     max_payload: int = 1400  #: largest datagram in bytes, including its type byte [B-24, B-26, BA-05]
-    detector: Detector | None = field(default_factory=Detector)  #: failure detector; None: no peer is ever critical or down
+    detector: Detector | None = field(default_factory=Detector)  #: failure detector; without one no peer is ever critical or down
 
     def __post_init__(self) -> None:
         if self.interval < 1:

@@ -41,11 +41,11 @@ class Config:
     """The configuration of a node."""
 
     id: Id
-    global_ip: str = ""  #: address for other regions, if it differs from the own host [WA-52]
+    global_ip: str = ""  #: IP for other regions; "": the host of `addr`, which gives the local IP and the port, too [WA-52]
     region: str = ""  #: name of its region, within which nodes use local addresses
     network_timeout: Duration = NETWORK_TIMEOUT_MS  #: time after which a message without confirmation has failed
     heartbeat: Duration = HEARTBEAT_MS  #: time between heartbeats; 0: none [WA-24]
-    credentials: bytes | None = None  #: shared secret that every message must have; None: no check [WA-53]
+    credentials: bytes | None = None  #: shared secret that every message must have, if given [WA-53]
     is_consulted: bool = False  #: ask the application before a message is forwarded [WA-58]
     ring: Ring = REAL  #: size and digits of ids [W-13, W-14]
     leaf_set_side: int = LEAF_SET_SIDE  #: number of nodes on each side of the leaf set [W-23]
