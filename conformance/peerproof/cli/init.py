@@ -21,13 +21,14 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Iterator
 from pathlib import Path
 
 from peerproof.cli import options
 from peerproof.cli.command import refuse
 from peerproof.cli.exits import OK, Refusal
+from peerproof.cli.parser import Parser
 from peerproof.conformance.authoring.skeleton_languages import LANGUAGES, VECTORS
 from peerproof.conformance.authoring.skeletons import (
     KNOWN_FAILING,
@@ -44,12 +45,13 @@ from peerproof.spec.protocols import PROTOCOLS
 NAME = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
 
 
-def configure(parser: ArgumentParser) -> None:
+def configure(parser: Parser) -> None:
     """Declares the options."""
     add = parser.add_argument
     options.add_protocol(parser, "protocol of the implementation, or several with commas", default="scuttlebutt")
     add("folder", metavar="DIR", nargs="?", type=Path, default=Path(), help="folder to write to (default: this one)")
     add("--lang", choices=tuple(LANGUAGES), help="language of the implementation; it must be named")
+    parser.tips["--lang"] = 'for another language you write the adapter: see the page "Write an adapter"'
     add("--name", metavar="NAME", help="name of the implementation (default: that of the repository or folder)")
     add("--force", action="store_true", help="overwrite existing files")
 

@@ -27,12 +27,17 @@ def add_protocol(parser: Options, what: str = "", *, needed: bool = False, defau
     parser.add_argument("protocol", metavar="PROTOCOL", nargs=None if needed else "?", default=default, help=text)
 
 
-def check_protocol(name: str | None, known: Iterable[str], what: str = "") -> None:
-    """Ends the command if the named protocol is not in `known`; `what` describes the protocols that are."""
+def check_protocol(name: str | None, known: Iterable[str], what: str = "", *, has_vectors: bool = False) -> None:
+    """
+    Ends the command if the named protocol is not in `known`; `what` describes the protocols that are.
+
+    `has_vectors`: the command has `--vectors`, which is what is missing before the name of a folder or file.
+    """
     names = list(known)
     if name is not None and name not in names:
         message = f"{name} has no {what}" if what and name in PROTOCOLS else f"unknown protocol {name!r}"
-        tip = did_you_mean(name, names) or f"there {'are' if len(names) > 1 else 'is'} {', '.join(names)}"
+        path = f"the folder or file of this name: --vectors {name}" if has_vectors and Path(name).exists() else None
+        tip = path or did_you_mean(name, names) or f"there {'are' if len(names) > 1 else 'is'} {', '.join(names)}"
         raise Refusal(message, tip=tip)
 
 
@@ -117,7 +122,8 @@ def suite(args: Namespace, protocol: str | None = None) -> Suite:
         raise Refusal(f"expected one protocol, found {named!r}", tip=f"-k protocol:{named} selects several")
     with refuse(VectorError):
         found = load(args.vectors, protocol or named)
-    check_protocol(named, sorted({*PROTOCOLS, *(vector.protocol for vector in found.vectors)}))
+    known = sorted({*PROTOCOLS, *(vector.protocol for vector in found.vectors)})
+    check_protocol(named, known, has_vectors=True)
     return found
 
 

@@ -37,6 +37,7 @@ class Parser(ArgumentParser):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**{"formatter_class": _Help, "allow_abbrev": False, **options})
+        self.tips: dict[str, str] = {}  #: option -> what to do if its value is not one of the choices
 
     def parse(self, arguments: Sequence[str]) -> Namespace:
         """Parses the arguments of a command. Raises Refusal, and SystemExit after --help."""
@@ -55,7 +56,7 @@ class Parser(ArgumentParser):
             known = [word.strip("'\" ") for word in found["known"].split(",")]
             place = message[: found.start()].removeprefix("argument ").rstrip(": ")
             message = f"{place}: {found['value']!r} is not one of {', '.join(known)}"
-            tip = did_you_mean(found["value"], known) or tip
+            tip = did_you_mean(found["value"], known) or self.tips.get(place, tip)
         raise Refusal(message.removeprefix("argument "), tip=tip)
 
 

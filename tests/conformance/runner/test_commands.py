@@ -147,6 +147,14 @@ def test_lint_ends_with_1_if_there_is_a_finding(written: Written, codec: str, ca
     assert captured.err == "2 vectors in 1 file, 1 finding\n"
 
 
+@pytest.mark.parametrize("command", [["run"], ["vectors", "list"], ["vectors", "lint"], ["vectors", "coverage"]])
+def test_a_folder_in_the_place_of_a_protocol_is_a_folder_of_vectors(here: Path, capsys: Capture, command: list[str]) -> None:
+    (here / "mine").mkdir()
+
+    assert main([*command, "mine"]) == 2
+    assert "error: unknown protocol 'mine'\ntip: the folder or file of this name: --vectors mine\n" in capsys.readouterr().err
+
+
 @pytest.mark.slow
 def test_lint_tries_every_vector_on_the_specification(written: Written, exchange: str, capsys: Capture) -> None:
     root = str(written(exchange=exchange.replace('multiset: ["a:1", "b:1"]', 'multiset: ["b:1"]')))

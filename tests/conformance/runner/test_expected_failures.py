@@ -74,6 +74,12 @@ def test_an_entry_that_no_case_fits_is_dead(tmp_path: Path) -> None:
     assert f"its cases are {ID}" in problem
 
 
+def test_a_similar_id_is_suggested_for_an_entry_that_no_case_fits(tmp_path: Path) -> None:
+    (problem,) = listed(tmp_path, "scuttlebutt/codec/on#decode value - - it fails").problems([ID, "swim/codec/on#decode"], TODAY)
+
+    assert f"(did you mean '{ID}'?)" in problem
+
+
 @pytest.mark.parametrize(("expiry", "problems"), [("2026-05-31", 1), ("2026-06-01", 0), ("-", 0)])
 def test_an_entry_is_good_up_to_the_day_of_its_expiry(tmp_path: Path, expiry: str, problems: int) -> None:
     assert len(list(listed(tmp_path, f"{ID} value {expiry} - it fails").problems([ID], TODAY))) == problems

@@ -69,7 +69,7 @@ def run(args: Namespace) -> int:
         raise Refusal("--record and --matrix cannot be combined: a matrix is a record with more vectors")
     from peerproof.conformance.mutation.scoring import select_mutants
 
-    options.check_protocol(args.protocol, catalogue.protocols())
+    options.check_protocol(args.protocol, catalogue.protocols(), has_vectors=True)
     every = {
         protocol: select_mutants(protocol, args.select, unlisted=args.unlisted)
         for protocol in ([args.protocol] if args.protocol else catalogue.protocols())

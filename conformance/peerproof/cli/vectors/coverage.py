@@ -46,7 +46,7 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Prints the matrix of one protocol or of all. Returns 1 if there is a gap."""
-    options.check_protocol(args.protocol, prose.protocols())
+    options.check_protocol(args.protocol, prose.protocols(), has_vectors=True)
     chosen = [args.protocol] if args.protocol else prose.protocols()
     read: dict[Path, Suite] = {}  # most protocols share one suite
     for protocol in chosen:

@@ -65,7 +65,7 @@ def run(args: Namespace) -> int:
         return OK
     if args.reviewed:
         return _mark_reviewed(args.reviewed)
-    options.check_protocol(args.protocol, PROTOCOLS)
+    options.check_protocol(args.protocol, PROTOCOLS, has_vectors=True)
     root = args.vectors or locations.vectors_root(args.protocol)
     if args.changed and not args.basis:
         raise Refusal("--changed is for --basis")

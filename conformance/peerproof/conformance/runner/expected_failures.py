@@ -26,6 +26,8 @@ from typing import Final, NamedTuple
 from peerproof.conformance.runner.result import SILENT, Result
 from peerproof.conformance.runner.trial import FAILURES
 from peerproof.conformance.suite.locations import path_text
+from peerproof.conformance.suite.schema import did_you_mean
+from peerproof.conformance.vectors.model_table import LAYER
 
 COLUMNS: Final = ("id-or-pattern", "failure-class", "expiry-or-dash", "link", "reason")
 
@@ -108,7 +110,7 @@ class ExpectedFailures:
                 yield f"{self.file}:{entry.line}: {entry.pattern} expired on {entry.expiry}: fix the bug, or set a new date"
             if not entry.among(ids):
                 parts = sorted(known for known in ids if known.startswith(f"{entry.pattern}#"))
-                hint = f" (its cases are {', '.join(parts)})" if parts else ""
+                hint = f" (its cases are {', '.join(parts)})" if parts else _similar(entry.pattern, ids)
                 yield f"{self.file}:{entry.line}: no case matches {entry.pattern!r}{hint}: remove the entry"
 
     def superseded(self, results: Iterable[Result]) -> Iterator[Entry]:
@@ -202,6 +204,13 @@ def rewrite(
             replaced[entry.pattern] = None
     text = [line for number, old in enumerate(lines, start=1) for line in kept.get(number, [old])]
     return Rewritten("".join(f"{line}\n" for line in text), list(dropped), list(replaced))
+
+
+def _similar(pattern: str, ids: Iterable[str]) -> str:
+    """Returns a similar id of the same layer as the end of a sentence; none of a model: there are too many, all alike."""
+    layer, _, _ = pattern.rpartition("/")
+    same = sorted(known for known in ids if known.rpartition("/")[0] == layer)
+    return "" if layer.endswith(f"/{LAYER}") else did_you_mean(pattern, same)
 
 
 def _passes(result: Result) -> bool:

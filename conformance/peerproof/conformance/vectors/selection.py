@@ -134,14 +134,14 @@ def _with_value(pool: Sequence[Vector], key: str, pattern: str) -> set[int]:
     return {index for index, vector in enumerate(pool) if any(fnmatchcase(value, matched) for value in values(vector))}
 
 
-def _tip(word: str, known: Sequence[str]) -> str | None:
+def _tip(word: str, known: Sequence[str]) -> str:
     """What may have been meant: of a clause that does not exist, those with the same letters."""
     letters, dash, digits = word.upper().partition("-")
     alike = [name for name in known if name.partition("-")[0] == letters]
     if dash and digits.isdecimal() and alike:
         return f"there are {alike[0]} to {alike[-1]}"
     close = get_close_matches(word, known, n=1)
-    return f"did you mean {close[0]}?" if close else None
+    return f"did you mean {close[0]}?" if close else "peerproof vectors list shows them"
 
 
 def _with_id(pool: Sequence[Vector], text: str) -> set[int]:
