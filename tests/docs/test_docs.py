@@ -159,7 +159,7 @@ def test_named_commands_and_files_exist(page: Path) -> None:
 def test_every_status_and_class_of_failure_is_explained() -> None:
     """Each word that a report can hold has its row; that of a class of failures begins with the text of the report."""
     page = (ROOT / "docs/explanation/failing-vector.md").read_text(encoding="utf-8")
-    rows = dict.fromkeys(STATUSES, "") | FAILURES
+    rows = {**dict.fromkeys(STATUSES, ""), **FAILURES}
 
     assert [word for word, text in rows.items() if f"| `{word}` | {text}" not in page] == []
 

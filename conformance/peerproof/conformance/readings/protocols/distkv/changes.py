@@ -187,7 +187,7 @@ def _change_what_differs(state: State, path: Path, value: Value) -> Next:
 
 @READINGS.register("DA-80", "told-by-others-only", "changes.change")
 def _say_nothing_of_own(state: State, path: Path, value: Value) -> Next:
-    """The application is told of changes by others only: its own it knows."""
+    """Changes by others only are reported to the application: its own it knows."""
     changed = change(state, path, value)
     return changed._replace(effects=tuple(effect for effect in changed.effects if not isinstance(effect, Notify)))
 
