@@ -92,9 +92,8 @@ quick: $(VENV)/.developing
 coverage: $(VENV)/.developing
 	@mkdir -p build/coverage
 	@rm -f build/coverage/*
-	$(BIN)/coverage run -m pytest -q -n $(JOBS) --dist worksteal -m "not ($(LONG))" $(TESTS)
-	$(BIN)/coverage combine -q
-	$(BIN)/python -m tests.support.coverage_by_package
+	@code=0; $(BIN)/coverage run -m pytest -q -n $(JOBS) --dist worksteal -m "not ($(LONG))" $(TESTS) || code=$$?; \
+	$(BIN)/coverage combine -q && $(BIN)/python -m tests.support.coverage_by_package && exit $$code
 
 ## check: format, lint, types, layers, words
 check: $(VENV)/.developing
