@@ -136,7 +136,7 @@ func (n *node) isPassedOver(one Node) bool {
 
 // send sends a message of this node, with the versions and what else there is when the event is over.
 func (n *node) send(to Node, purpose Purpose, fill func(message *Message)) {
-	if addr := n.addressOf(to); addr != "" {
+	if addr := n.addressOf(to); addr != "" && !slices.Contains(n.own, addr) { // nothing to itself [WA-52]
 		n.sendTo(addr, purpose, fill)
 	}
 }
