@@ -151,8 +151,9 @@ def test_only_one_protocol_or_one_file_is_looked_at(written: Written, codec: str
     file, alone = root / "scuttlebutt/codec/some.yaml", root.parent / "alone.yaml"
     alone.write_bytes(file.read_bytes())
 
-    assert main(["vectors", "lint", "swim", "--vectors", str(root)]) == 0
-    assert capsys.readouterr().err == "0 vectors in 0 files, 0 findings\n"
-    for place in ([str(root), "scuttlebutt"], [str(file)], [str(alone)]):
-        assert main(["vectors", "lint", "--vectors", *place]) == 1
+    for place in (root, file):
+        assert main(["vectors", "lint", "swim", "--vectors", str(place)]) == 0
+        assert capsys.readouterr().err == "0 vectors in 0 files, 0 findings\n"
+    for where in ([str(root), "scuttlebutt"], [str(file)], [str(alone)]):
+        assert main(["vectors", "lint", "--vectors", *where]) == 1
         assert ":11:12: format: expected the order B-40, B-43\n" in capsys.readouterr().out

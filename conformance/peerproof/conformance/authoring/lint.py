@@ -91,7 +91,7 @@ def read(root: Path, protocol: str | None = None) -> tuple[list[Source], list[Ve
             continue
         if found := vector_file.problems(document, PurePosixPath(place)):
             errors += found
-        else:
+        elif protocol in (None, document.data["protocol"]):
             readable.append(Source(path, path.read_text(encoding="utf-8"), document))
     if not errors:
         try:
