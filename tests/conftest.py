@@ -68,9 +68,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """
     The fast tests first; what failed the last time comes before them, with --failed-first.
 
-    Those that share a session of Spark stand together, so that few processes start one.
+    Those that share a session of Spark stand together, so that few processes start one. Those that wait begin before all others,
+    which run meanwhile.
     """
-    items.sort(key=lambda item: (item.get_closest_marker("slow") is not None, "spark" not in getattr(item, "fixturenames", ())))
+
+    def order(item: pytest.Item) -> tuple[bool, ...]:
+        waits, slow = (item.get_closest_marker(name) is not None for name in ("waits", "slow"))
+        return not waits, slow, "spark" not in getattr(item, "fixturenames", ())
+
+    items.sort(key=order)
 
 
 def pytest_collection_finish() -> None:

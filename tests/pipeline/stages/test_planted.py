@@ -62,6 +62,7 @@ def test_traces_and_captures_of_real_nodes_are_accepted(recording: Recording, tm
 
 
 @pytest.mark.minute
+@pytest.mark.waits
 @pytest.mark.parametrize("protocol", ["scuttlebutt", "swim"])
 def test_a_minute_of_real_nodes_is_accepted_as_traces_and_as_a_capture(protocol: str, tmp_path: Path) -> None:
     recording = record(tmp_path, protocol, seconds=60, interval=200)

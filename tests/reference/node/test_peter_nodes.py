@@ -131,6 +131,7 @@ def test_what_is_typed_is_told_to_those_who_are_subscribed(start: Launch, tmp_pa
 
 
 @pytest.mark.kill
+@pytest.mark.waits
 def test_in_a_ring_of_sixteen_each_gets_each_event_once_also_after_a_parent_was_killed(start_many: Launch) -> None:
     nodes = [start_many("--id", IDS[0])]
     nodes += [start_many("--id", own, "--peer", nodes[0].addr) for own in IDS[1:]]
