@@ -64,10 +64,9 @@ def _find_changed(suite: Suite, protocol: str, files: dict[str, str], on_progres
     found = find_basis(replace(suite, vectors=again), protocol, on_progress)
     others = tuple(one for one in vectors if one not in again)
     return Basis(
-        tried=found.tried,
+        readings=found.readings,
         decisions={**_of(others, kept.decisions), **found.decisions},
         weak={**_of(others, kept.weak), **found.weak},
-        readings=found.readings,
     )
 
 
@@ -121,7 +120,7 @@ def stale(suite: Suite, protocol: str, on_progress: Progress = lambda *_: None) 
     about = (
         f"of {len({*vectors})} vectors, {vectors[0]} first"
         if vectors
-        else f"of {', '.join(sorted({*kept.tried} ^ {*now.tried}))}"
+        else f"of {', '.join(sorted({*kept.readings} ^ {*now.readings}))}"
     )
     yield Finding(
         path_text(path), 1, 1, "basis", f"the experiment gives another result now {about}; run peerproof vectors lint --basis"

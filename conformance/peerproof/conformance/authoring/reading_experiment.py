@@ -255,8 +255,7 @@ def find_basis(suite: Suite, protocol: str, on_progress: Progress = lambda *_: N
     _try_together(protocol, readings, closed, every, decisions)
     on_progress(readings[-1], len(readings), len(readings)) if readings else None
     return Basis(
-        tried=tuple(sorted({reading.clause for reading in readings})),
+        readings=names_of(readings),
         decisions=decisions,
         weak={vector: tuple(sorted(clauses)) for vector, clauses in weak.items()},
-        readings=names_of(readings),
     )

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from hashlib import blake2b
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -18,7 +19,7 @@ from peerproof.conformance.clauses.catalogue import in_order
 from peerproof.spec.properties import is_decision
 
 FILE: Final = "basis.json"  #: in the folder of a protocol's vectors
-FORMAT: Final = 2
+FORMAT: Final = 3
 
 #: An outcome (`fingerprint`, ANYTHING, ANY_EVENTS, THE_END or ANOTHER_FORM) -> the reading of a decision that leads to it,
 #: or several readings of the decision, with OR between.
@@ -67,11 +68,15 @@ def open_keys(failure: str) -> tuple[str, ...]:
 class Basis:
     """The measured basis of the vectors of a protocol."""
 
-    tried: tuple[str, ...] = ()  #: the decisions, and weak clauses, that have another reading
+    readings: tuple[str, ...] = ()  #: the readings that were tried, each a clause and a name
     decisions: Mapping[str, Places] = field(default_factory=dict)  #: by vector
     weak: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  #: vector -> clauses below must that it needs
     files: Mapping[str, str] = field(default_factory=dict)  #: file of measured vectors -> digest of their expectations
-    readings: tuple[str, ...] = ()  #: the readings that were tried, each a clause and a name
+
+    @cached_property
+    def tried(self) -> frozenset[str]:
+        """The decisions, and weak clauses, that have another reading."""
+        return frozenset(reading.partition(" ")[0] for reading in self.readings)
 
     def needed(self, vector: str) -> set[str]:
         """The decisions, and clauses below must, without which the vector would expect something else."""
@@ -91,17 +96,16 @@ def parse_basis(content: bytes) -> Basis:
     if plain["format"] != FORMAT:
         raise ValueError(f"format {plain['format']!r} is not {FORMAT}")
     return Basis(
-        tuple(plain["tried"]),
+        tuple(plain["readings"]),
         {vector: {place: dict(found) for place, found in places.items()} for vector, places in plain["decisions"].items()},
         {vector: tuple(clauses) for vector, clauses in plain["weak"].items()},
         dict(plain["files"]),
-        tuple(plain["readings"]),
     )
 
 
 def basis_text(basis: Basis) -> str:
     """The content of a basis file: one line a vector, so that versions can be compared."""
-    lines = [f'{{"format": {FORMAT},', f'"tried": {json.dumps(basis.tried)},', f'"readings": {json.dumps(basis.readings)},']
+    lines = [f'{{"format": {FORMAT},', f'"readings": {json.dumps(basis.readings)},']
     members: dict[str, Mapping[str, Any]] = {"files": basis.files, "decisions": basis.decisions, "weak": basis.weak}
     for name, member in members.items():
         rows = ",\n".join(f"{json.dumps(key)}: {json.dumps(member[key])}" for key in sorted(member))
