@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,7 @@ from tests.support.reports import MISSED, PASSED, SKIPPED, named, report
 
 from peerproof.cli.main import main
 from peerproof.conformance.diagrams.labels import window_texts
+from peerproof.conformance.readings.reading import settled_by
 from peerproof.conformance.report.failure_text import MOST_PASTED, MOST_TOLD, explain, explore_commands, render_sides, side_text
 from peerproof.conformance.report.renderings import as_annotations, as_text
 from peerproof.conformance.report.summary import MOST_STALE, summary
@@ -255,3 +257,17 @@ def test_the_commands_for_the_explorer_open_the_case(arguments: dict[str, str], 
     assert len(commands) == 1 + ("impl" in arguments)
     for number, command in enumerate(commands):
         assert main([*shlex.split(command)[1:], "--output", str(tmp_path / f"{number}.html")]) == 0
+
+
+def test_a_decision_is_called_one_and_says_why_it_has_no_other_reading() -> None:
+    found = replace(MISSED, clauses=("B-31", "BA-09", "BA-12"))
+    line = f"  BA-09 has no other reading: {settled_by('scuttlebutt')['BA-09']}\n"
+
+    assert re.findall(r"(?m)^  (\w+-\d+ \w+):", explain(found, "", {})) == ["B-31 must", "BA-09 decision", "BA-12 decision"]
+    assert line in explain(found, "", {})
+    for other in (
+        replace(found, decisions=("BA-12",)),
+        replace(found, failure="misshapen"),
+        replace(found, clauses=("B-31", "BA-12")),
+    ):
+        assert "has no other reading" not in explain(other, "", {})

@@ -310,7 +310,7 @@ def _mention(word: str, every: Iterable[Clauses]) -> str:
 
 def _explain_clause(clauses: Clauses, name: str, suite: Suite) -> str:
     clause = clauses.items[name]
-    level = f", {clause.level}" if clause.level else ""
+    standing = f", {clause.standing}" if clause.standing else ""
     code = [f"{where.within}  {path_text(where.file)}:{where.line}" for where in clauses.code.get(name, ())]
     of_protocol = (vector for vector in suite.vectors if vector.protocol == clauses.protocol)
     citing = [vector for vector in of_protocol if name in vector.clauses or name.lower() in vector.flags]
@@ -345,7 +345,7 @@ def _explain_clause(clauses: Clauses, name: str, suite: Suite) -> str:
     )
     return "\n".join(
         [
-            f"{name} ({clauses.protocol}: {clause.section}{level})  {path_text(clauses.file)}:{clause.line}",
+            f"{name} ({clauses.protocol}: {clause.section}{standing})  {path_text(clauses.file)}:{clause.line}",
             "",
             indent(fill(clause.text, WIDTH - 2), "  "),
             *([to_do] if is_stale else []),

@@ -23,6 +23,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from peerproof.conformance.suite import locations
 from peerproof.conformance.suite.strict_yaml import Place, VectorError
+from peerproof.spec.properties import is_decision
 from peerproof.spec.protocols import PROTOCOLS
 from peerproof.tla.manifest import root as models_root
 
@@ -44,6 +45,17 @@ class Clause:
     text: str
     section: str  #: the heading above it
     line: int
+
+    @property
+    def standing(self) -> str:
+        """
+        What it asks, for readers: the level of a clause of the document; `decision` if the document leaves it open.
+
+        >>> [Clause(name, "must", "", "", 1).standing for name in ("B-12", "BA-12")]
+        ['must', 'decision']
+        """
+        level = self.level or ""
+        return level if not is_decision(self.id) else "decision" if level == "must" else f"decision, {level}"
 
     @property
     def untestable(self) -> str | None:

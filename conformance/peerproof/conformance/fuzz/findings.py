@@ -269,7 +269,7 @@ def render_finding(spec: Specification, finding: Finding) -> str:
     parts = [
         [f"FOUND {finding.kind}: {KINDS[finding.kind]}", f"  {shorten(finding.detail, labels.MOST_SHOWN, placeholder=' …')}"],
         _contradictions(finding),
-        [f"  {clause.id} {clause.level or ''}: {_brief(clause.text)}" for clause in find_clauses(spec, finding)],
+        [f"  {clause.id} {clause.standing}: {_brief(clause.text)}" for clause in find_clauses(spec, finding)],
         [f"  {basis_text(based, finding.explanations)}" for based in (rests_on(spec, finding),) if based],
         _configuration(spec, finding),
         ["", *_graph(spec, finding)],

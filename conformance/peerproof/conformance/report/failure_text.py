@@ -15,7 +15,8 @@ from peerproof.conformance.diagrams import message_graph
 from peerproof.conformance.diagrams.compact import Renderer, render_whole
 from peerproof.conformance.diagrams.labels import MOST_SHOWN, message_text, visible, window_texts
 from peerproof.conformance.diagrams.message_graph import MessageGraph
-from peerproof.conformance.runner.result import BROKEN, Result
+from peerproof.conformance.readings.reading import settled_by
+from peerproof.conformance.runner.result import ADAPTERS_OWN, BROKEN, Result
 from peerproof.conformance.runner.trial import FAILURES, Arrow, TrialEvent
 from peerproof.conformance.suite.printable import count_text
 from peerproof.conformance.suite.strict_yaml import VectorError
@@ -51,7 +52,7 @@ def explain(result: Result, title: str, arguments: Mapping[str, Any]) -> str:
     """Renders all details of a failure; `arguments` are those of the run."""
     failing = f" ({result.failure}: {_what_happened(result)})" if result.failure else ""
     lines = [f"{result.status.upper()} {result.id}{failing}", *([f"  {title}"] if title else [])]
-    lines += [f"  {line}" for line in _clauses(result)]
+    lines += [f"  {line}" for line in (*_clauses(result), *settled_decisions(result))]
     if result.decisions:
         lines.append(f"  only {demanding(result.decisions)} it, not the document")
     lines += [*_diagram_lines(result), *_step_of_model(result), *_first_difference(result), *_process(result)]
@@ -92,7 +93,15 @@ def _clauses(result: Result) -> Iterator[str]:
         return
     for clause in result.clauses:
         item = items.get(clause)
-        yield f"{clause} {item.level}: {shorten(item.text, WIDTH - 16, placeholder=' …')}" if item else clause
+        yield f"{clause} {item.standing}: {shorten(item.text, WIDTH - 16, placeholder=' …')}" if item else clause
+
+
+def settled_decisions(result: Result) -> Iterator[str]:
+    """Yields why decisions of a vector that is violated count as words of the document: those that have no other reading."""
+    protocol = result.vector.partition("/")[0]
+    if result.status == "failed" and not result.decisions and result.failure not in ADAPTERS_OWN and protocol in PROTOCOLS:
+        settled = settled_by(protocol)
+        yield from (f"{clause} has no other reading: {settled[clause]}" for clause in result.clauses if clause in settled)
 
 
 def diagram(story: Sequence[Arrow | TrialEvent], protocol: str) -> str:

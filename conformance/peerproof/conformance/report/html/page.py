@@ -27,6 +27,7 @@ from peerproof.conformance.report.failure_text import (
     explore_commands,
     failure_meaning,
     render_sides,
+    settled_decisions,
     to_paste,
     truncate_text,
 )
@@ -92,6 +93,7 @@ def page(reports: Sequence[Report], titles: Mapping[str, str], extras: ReportExt
         "survivor_text": _survivor_text,
         "to_paste": to_paste,
         "render_sides": partial(render_sides, most=MOST_SHOWN),
+        "settled_decisions": settled_decisions,
         "verdict_classes": VERDICTS,
         "verdict_of": verdict_of,
     }
@@ -159,7 +161,7 @@ class PageData:
             "groups": [[self._places[case] for case in group.cases] for group in self._shown_groups],
             "reasons": list(map(visible, self._reasons)),
             "clauses": {
-                protocol: [[item.id, item.level or "", item.text] for item in _items(protocol).values()]
+                protocol: [[item.id, item.standing, item.text] for item in _items(protocol).values()]
                 for protocol in self.protocols
             },
             "per_chunk": PER_CHUNK,
