@@ -56,7 +56,7 @@ class Action(NamedTuple):
     addr: NodeId | None = None
     dice: int = 0  #: the seed of the random choices during the action
     span: int = 0  #: milliseconds; of a message that is settled, microseconds, or 0 if it did not arrive
-    command: Any = None  #: of an application; for a fetch, the notice that asked for it
+    command: Any = None  #: of an application; for a fetch, the notice by which it was asked for
     datagram: Datagram | None = None
     groups: tuple[frozenset[NodeId], ...] = ()
 
@@ -73,7 +73,7 @@ class Arena:
         judged = specification_by(self.spec.NAME, player.taken) if player.taken else self.spec
         self.places = {addr: Place(Birth(judged, addr, player.clamp_config(config))) for addr, config in configs.items()}
         self.under_way: list[Datagram] = []
-        self.errands: list[tuple[NodeId, Any]] = []  #: the notices that ask applications to fetch something
+        self.errands: list[tuple[NodeId, Any]] = []  #: nodes, and the notices by which they ask for a fetch
         self.connected = self.spec.TRANSPORT == "tcp"
         self.groups: tuple[frozenset[NodeId], ...] = ()
         self.script: list[Action] = []  #: the actions so far

@@ -10,8 +10,8 @@ and the sender of a message that arrives are those with which a node sent it. Wh
 
 A node has any number of topics, each with any number of children. Where the code goes through its topics, it gets any one of
 them: each turn looks at the row of its own topic and changes no other, so what one turn keeps, all keep. Where it goes through
-children, it gets any one, and any two where two copies are compared. Nodes, topics and values are numbers that only have to be
-told apart; the value 0 is the empty one.
+children, it gets any one, and any two where two copies are compared. Nodes, topics and values are numbers that only have to
+differ; the value 0 is the empty one.
 """
 
 from __future__ import annotations
@@ -268,7 +268,7 @@ class Taken:
     state: State
     subscribed: Callable[[Term], Term]  #: after the step
     sent: list[Message]
-    told: list[tuple[Term, Term]]  #: topic and value of each event for the application
+    delivered: list[tuple[Term, Term]]  #: topic and value of each event for the application
     event: Message | None  #: the message with which the step was taken
     topic: Term  #: any topic, and any other node
     other: Term
@@ -419,8 +419,8 @@ def nothing_is_delivered_that_was_not_published(path: Path, *, instead: Mapping[
     taken = any_step(path, instead)
     if taken is None:
         return
-    for topic, value in taken.told:
-        path.claim("an event that is told was published", taken.cluster.published(topic, value))
+    for topic, value in taken.delivered:
+        path.claim("an event that is delivered was published", taken.cluster.published(topic, value))
     for message in taken.sent:
         is_event = smt.Or(message.purpose == PUBLISH, message.purpose == NOTIFY)
         path.claim(
@@ -440,7 +440,7 @@ def telling_relays(state: State, topic: Any, value: Any, hop: Any, source: Any =
     Twin("a node that only relays a topic tells its application of events", {"instead": {"fan_out": telling_relays}}),
     scope=ANY_CLUSTER,
 )
-def only_subscribers_are_told(path: Path, *, instead: Mapping[str, Any] = NOTHING) -> None:
+def only_subscribers_get_events(path: Path, *, instead: Mapping[str, Any] = NOTHING) -> None:
     """
     An application gets events of the topics alone to which it is subscribed, and a node keeps only topics that it has wanted.
 
@@ -450,8 +450,8 @@ def only_subscribers_are_told(path: Path, *, instead: Mapping[str, Any] = NOTHIN
     taken = any_step(path, instead)
     if taken is None:
         return
-    for topic, _ in taken.told:
-        path.claim("who is told is subscribed", taken.subscribed(topic))
+    for topic, _ in taken.delivered:
+        path.claim("a node to which an event is delivered is subscribed", taken.subscribed(topic))
     for name, holds in invariant(taken.cluster, taken.state, taken.subscribed, taken.topic, taken.other).items():
         path.claim(name, holds)
     for message in taken.sent:
@@ -468,7 +468,7 @@ class Copies:
     given: Callable[[Term], Term]  #: whether a copy has been sent to it
     came: Callable[[Term], Term]  #: whether the event has come to it
     copied: Callable[[Term], Term]  #: whether it has copied the event
-    told: Callable[[Term], Term]  #: whether its application has been told
+    delivered: Callable[[Term], Term]  #: whether its application has got it
 
     def is_about(self, topic: Term, value: Term) -> Term:
         """States that a message is about this event."""
@@ -479,7 +479,7 @@ class Copies:
         from_parent = smt.And(self.parent(node) >= 0, self.copied(self.parent(node)))
         return {
             "what was copied has come": smt.Implies(self.copied(node), self.came(node)),
-            "what was told has come": smt.Implies(self.told(node), self.came(node)),
+            "what was delivered has come": smt.Implies(self.delivered(node), self.came(node)),
             "a copy is from the parent": smt.Implies(self.given(node), from_parent),
         }
 
@@ -488,7 +488,7 @@ class Copies:
         message = taken.event
         came = message is not None and self.is_about(message.topic, message.value)
         given = [(one.to, self.is_about(one.topic, one.value)) for one in taken.sent if one.is_copy]
-        told = smt.Or(*(self.is_about(*one) for one in taken.told))
+        delivered = smt.Or(*(self.is_about(*one) for one in taken.delivered))
         return Copies(
             self.topic,
             self.value,
@@ -496,13 +496,13 @@ class Copies:
             lambda n: smt.Or(self.given(n), *(smt.And(n == to, is_it) for to, is_it in given)),
             lambda n: smt.Or(self.came(n), smt.And(n == node, came)),
             lambda n: smt.Or(self.copied(n), smt.And(n == node, smt.Or(*(is_it for _, is_it in given)))),
-            lambda n: smt.Or(self.told(n), smt.And(n == node, told)),
+            lambda n: smt.Or(self.delivered(n), smt.And(n == node, delivered)),
         )
 
 
 def any_copies(path: Path) -> Copies:
     """Returns the copies of any event, at any time."""
-    functions = (smt.Function(name, _INT, _BOOL) for name in ("was sent a copy", "event came to", "has copied", "was told"))
+    functions = (smt.Function(name, _INT, _BOOL) for name in ("was sent a copy", "event came to", "has copied", "was delivered"))
     return Copies(
         path.integer("topic of the event"), path.integer("the event"), smt.Function("parent of", _INT, _INT), *functions
     )
@@ -514,9 +514,9 @@ def any_copies(path: Path) -> Copies:
     Twin("a node may be the child of two (PX-04)", {"mutual": False}),
     scope=ANY_CLUSTER,
 )
-def a_subscriber_is_told_at_most_once(path: Path, *, mutual: bool = True) -> None:
+def a_subscriber_gets_an_event_once(path: Path, *, mutual: bool = True) -> None:
     """
-    In a tree at rest, at most one copy of an event is sent to a node, and its application is told at most once.
+    In a tree at rest, at most one copy of an event is sent to a node, and its application gets it at most once.
 
     At rest, parents and children agree (PI-02) and nothing changes them. The event reaches the meeting point once, and no message
     arrives twice: Wendy and its connections see to both.
@@ -543,9 +543,9 @@ def a_subscriber_is_told_at_most_once(path: Path, *, mutual: bool = True) -> Non
         path.know(smt.Implies(is_it, smt.And(comes, smt.Not(copies.came(node)))))
 
     after = copies.after(node, taken)
-    told = [copies.is_about(*one) for one in taken.told]
-    path.claim("told once in a step", truth(len(told) <= 1))
-    path.claim("not told again", smt.Implies(smt.Or(*told), smt.Not(copies.told(node))))
+    delivered = [copies.is_about(*one) for one in taken.delivered]
+    path.claim("delivered once in a step", truth(len(delivered) <= 1))
+    path.claim("not delivered again", smt.Implies(smt.Or(*delivered), smt.Not(copies.delivered(node))))
     sent = [one for one in taken.sent if one.is_copy]
     for place, one in enumerate(sent):
         is_it = copies.is_about(one.topic, one.value)
