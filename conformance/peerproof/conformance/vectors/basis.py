@@ -119,19 +119,27 @@ class Resting(NamedTuple):
     decisions: tuple[str, ...] = ()
     #: Each gives the outcome by itself: readings of several decisions are taken together. More than one: it is unknown which.
     explanations: tuple[Mapping[str, str], ...] = ()
+    leave_open: tuple[Mapping[str, str], ...] = ()  #: if none gives it: the readings under which anything is right there
 
     def text(self) -> str | None:
         """
-        The readings that give the same outcome; None if none is known.
+        The readings that give the same outcome, or that leave it open; None if none is known.
 
         >>> Resting((), ({"SA-23": "down|decimal"}, {"SA-12": "one", "SA-15": "any"})).text()
         "as if it read SA-23 as 'down' or 'decimal'; or SA-12 as 'one' and SA-15 as 'any'"
+        >>> Resting(("SA-17",), (), ({"SA-17": "unspecified"},)).text()
+        "anything is right there if one reads SA-17 as 'unspecified'"
         """
-        ways = (
-            " and ".join(f"{one} as {' or '.join(map(repr, names.split(OR)))}" for one, names in together.items())
-            for together in self.explanations
-        )
-        return f"as if it read {'; or '.join(ways)}" if self.explanations else None
+        if self.explanations:
+            return f"as if it read {_readings_text(self.explanations)}"
+        return f"anything is right there if one reads {_readings_text(self.leave_open)}" if self.leave_open else None
+
+
+def _readings_text(ways: Iterable[Mapping[str, str]]) -> str:
+    def text(name: str) -> str:
+        return " or ".join(map(repr, name.split(OR)))
+
+    return "; or ".join(" and ".join(f"{one} as {text(name)}" for one, name in together.items()) for together in ways)
 
 
 def decisions_at(
@@ -147,30 +155,37 @@ def decisions_at(
     choices (not `alone`). A vector that cites only decisions rests on them.
 
     >>> places = {"steps[2]": {"BA-12": {"a1": "descending"}}}
-    >>> decisions_at(["B-28", "BA-12"], places, ["steps[1]", "steps[2]"], "a1")
-    Resting(decisions=('BA-12',), explanations=({'BA-12': 'descending'},))
-    >>> decisions_at(["B-28", "BA-12"], places, ["steps[2]"], "b2")
-    Resting(decisions=(), explanations=())
+    >>> decisions_at(["B-28", "BA-12"], places, ["steps[1]", "steps[2]"], "a1").explanations
+    ({'BA-12': 'descending'},)
+    >>> decisions_at(["B-28", "BA-12"], places, ["steps[2]"], "b2").decisions
+    ()
     >>> decisions_at(["B-28"], {"steps[2]": {"BA-12 BA-32": {"c3": "descending empty-responses"}}}, ["steps[2]"], "c3").decisions
     ('BA-12', 'BA-32')
-    >>> decisions_at(["BA-20"], {}, ["survives"])
-    Resting(decisions=('BA-20',), explanations=())
+    >>> decisions_at(["B-28"], {"steps[2]": {"BA-12": {"*": "any-order"}}}, ["steps[2]"], "d4").text()
+    "anything is right there if one reads BA-12 as 'any-order'"
+    >>> decisions_at(["BA-20"], {}, ["survives"]).decisions
+    ('BA-20',)
     """
     only = Resting(() if any(not is_decision(clause) for clause in clauses) else tuple(clauses))
     found = next((places[place] for place in at if place in places), {})
     outcome = THE_END if came is None else came
-    named = {key: others[outcome] for key, others in found.items() if outcome in others}
-    if named:
-        ways = (dict(zip(key.split(), names.split(), strict=True)) for key, names in named.items())
-        return Resting(_distinct(named), tuple(ways))
+    if named := _readings_with(found, outcome):
+        return Resting(_distinct(named), named)
     if came is None:
         return only
     found = {key: others for key, others in found.items() if others.keys() != {ANOTHER_FORM}}
-    if alone and not any(key in others for others in found.values() for key in (THE_END, *open_keys(failure))):
+    leave_open = _readings_with(found, THE_END, *open_keys(failure))
+    if not found or (alone and not leave_open):
         return only
-    return Resting(_distinct(found)) if found else only
+    return Resting(_distinct(map(str.split, found)), (), leave_open)
 
 
-def _distinct(keys: Iterable[str]) -> tuple[str, ...]:
-    """The decisions in keys of a basis, each once."""
-    return tuple(dict.fromkeys(decision for key in keys for decision in key.split()))
+def _readings_with(found: Mapping[str, Others], *outcomes: str) -> tuple[Mapping[str, str], ...]:
+    """The readings with one of these outcomes; of several decisions if they have it together."""
+    named = ((key, next((others[one] for one in outcomes if one in others), "")) for key, others in found.items())
+    return tuple(dict(zip(key.split(), names.split(), strict=True)) for key, names in named if names)
+
+
+def _distinct(groups: Iterable[Iterable[str]]) -> tuple[str, ...]:
+    """The decisions in all groups, each once."""
+    return tuple(dict.fromkeys(decision for group in groups for decision in group))
