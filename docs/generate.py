@@ -24,6 +24,7 @@ from typing import Any, TypeAlias
 
 from peerproof.cli.commands import command_names, group_usage, usage
 from peerproof.conformance.adapter import form_tables
+from peerproof.conformance.adapter.answers import query_answers
 from peerproof.conformance.adapter.form_tables import words
 from peerproof.conformance.adapter.messages import CAPABILITIES, ERROR_CODES, MEMBERS, VERSION
 from peerproof.conformance.clauses import catalogue
@@ -282,7 +283,7 @@ def claims(protocol: str, capability: str) -> str:
     if word == "api":
         return form_tables.about(spec.COMMAND.cases[name].kind)
     if word == "observe":
-        return str(form_tables.query_answers(protocol)[name].about)
+        return str(query_answers(protocol)[name].about)
     if word == "events" and name:
         return f"the event `{name}`"
     return CAPABILITIES[word]

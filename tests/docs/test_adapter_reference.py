@@ -12,7 +12,8 @@ import pytest
 from tests.support.catching import suite
 from tests.support.docs_scripts import load_script
 
-from peerproof.conformance.adapter.form_tables import adapter_tables, query_answers
+from peerproof.conformance.adapter.answers import canonical_answer, query_answers
+from peerproof.conformance.adapter.form_tables import adapter_tables
 from peerproof.conformance.adapter.in_process import InProcess
 from peerproof.conformance.adapter.messages import event_kinds
 from peerproof.conformance.runner.cases import cases
@@ -40,6 +41,7 @@ class Checking(Harness):
         form = query_answers(protocol)[what].form
         if isinstance(form, Form):
             form.value(reply["value"], what)
+            assert canonical_answer(protocol, what, reply["value"]) == reply["value"]
         checked[protocol, what] += 1
         return reply
 

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING, fields
 from typing import Any, Final
 
+from peerproof.conformance.adapter.answers import query_answers
 from peerproof.conformance.adapter.messages import MALFORMED
 from peerproof.spec.errors import REASONS
 from peerproof.spec.forms.answers import Items, Keyed
@@ -31,7 +32,8 @@ INTRODUCTION: Final = (
     'An integer *as a decimal string* is one there (`"7"`), because half of the readers of JSON round above 2^53. The suite',
     "sends it so, also in configurations, and answers to queries and events must have it so; in the reply to `decode`, in traces",
     'and in vectors a number or `{"u64": "7"}` will do too. All other integers are numbers; in replies the suite also takes them',
-    'as decimal strings. A text that is not UTF-8 is `{"hex": "fffe"}`.',
+    'as decimal strings. A text that is not UTF-8 is `{"hex": "fffe"}`. An answer to a query may have another form with the same',
+    "meaning in `peerproof run`, which knows these tables; the runners in other languages compare it as it is.",
     "",
 )
 
@@ -72,12 +74,6 @@ def nested(form: Tagged) -> Iterator[tuple[str, Tagged]]:
         if isinstance(part, ListOf) and isinstance(part.form, Tagged)
     }
     yield from found.items()
-
-
-def query_answers(protocol: str) -> Mapping[str, Any]:
-    """Returns the declared answers to a protocol's queries."""
-    declared = PROTOCOLS[protocol].query_answers
-    return declared.load() if declared else {}
 
 
 def adapter_tables(protocol: str) -> Iterator[str]:
@@ -265,8 +261,9 @@ def sentence(form: Form) -> str:
             return "record"
         case Tagged():
             return "one of " + ", ".join(f"`{name}`" for name in form.cases)
-    about = (type(form).__doc__ or "").strip().splitlines()[0].rstrip(".")
-    return about[0].lower() + about[1:]  # the docstring of a form that the protocol defines itself
+    about = (type(form).__doc__ or "").strip().splitlines()[0].rstrip(".")  # of a form that the protocol defines itself
+    inner = getattr(form, "form", None)
+    return about[0].lower() + about[1:] + (f" Each: {sentence(inner)}" if isinstance(inner, Form) else "")
 
 
 def defaults(plain: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, str]]:

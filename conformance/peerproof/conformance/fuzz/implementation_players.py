@@ -16,6 +16,7 @@ from inspect import signature
 from typing import Any, Final, NamedTuple
 
 from peerproof.conformance.adapter.adapter import Adapter, AdapterError, Choose
+from peerproof.conformance.adapter.answers import canonical_answer
 from peerproof.conformance.adapter.choices import Choices
 from peerproof.conformance.adapter.messages import Hello, InvalidReply, Reply, Request, check, contradicts_hello
 from peerproof.conformance.fuzz.excuses import explain_finding
@@ -400,8 +401,12 @@ class Implementation(Player):
     ) -> list[Reaction]:
         """Returns the reactions that agree with the answers to all queries."""
         for what, value in zip(self._queries, values, strict=True):
-            shown, query = _canonical(value), spec.QUERIES[what]
-            fitting = [reaction for reaction in explained if _canonical(query(reaction.node.state)) == shown]
+            query = spec.QUERIES[what]
+            right = [_canonical(query(reaction.node.state)) for reaction in explained]
+            shown = _canonical(value)
+            if shown not in right:
+                shown = _canonical(canonical_answer(spec.NAME, what, value))
+            fitting = [reaction for reaction, answer in zip(explained, right, strict=True) if answer == shown]
             if not fitting and not complete:
                 raise GivenUp
             if not fitting:

@@ -51,7 +51,7 @@ class Packed(Form):
 
 
 class RangeList(Form):
-    """A set of ticks as in messages: single ticks and pairs. [D-30, DA-24]"""
+    """A set of ticks: a sorted list of ticks and of pairs `[from, to)` of ticks, all as decimal strings. [D-30, DA-24]"""
 
     def plain(self, value: Any) -> Plain:
         """A list of ticks, each a decimal string, and pairs of such."""
@@ -72,7 +72,7 @@ class RangeList(Form):
 
 @dataclass(frozen=True)
 class ByNode(Form):
-    """An object with a value for each node; empty rows are omitted. [DA-25]"""
+    """An object with a member for each node; empty rows are omitted. [DA-25]"""
 
     form: Form
 

@@ -1,4 +1,4 @@
-"""Shapes of the answers to queries: plain data that is only compared, and never read into a value."""
+"""Shapes of the answers to queries: plain data that is compared as it is, or in its one canonical form."""
 
 from __future__ import annotations
 
@@ -32,6 +32,10 @@ class Members(Form):
     def __init__(self, /, **forms: Form) -> None:
         self.forms: Final[Mapping[str, Form]] = forms
 
+    def plain(self, value: Any) -> Plain:
+        """An object with each member in its form."""
+        return {name: form.plain(value[name]) for name, form in self.forms.items()}
+
     def value(self, plain: Plain, where: str = "") -> Any:
         """From such an object."""
         return members(self.forms, (), plain, where)
@@ -42,6 +46,10 @@ class Items(Form):
 
     def __init__(self, /, **forms: Form) -> None:
         self.forms: Final[Mapping[str, Form]] = forms
+
+    def plain(self, value: Any) -> Plain:
+        """A list with each item in its form."""
+        return [form.plain(item) for form, item in zip(self.forms.values(), value, strict=True)]
 
     def value(self, plain: Plain, where: str = "") -> Any:
         """From such a list."""
@@ -56,6 +64,10 @@ class Keyed(Form):
 
     key: Form
     form: Form
+
+    def plain(self, value: Any) -> Plain:
+        """An object with keys and values in their forms."""
+        return {str(self.key.plain(key)): self.form.plain(one) for key, one in value.items()}
 
     def value(self, plain: Plain, where: str = "") -> Any:
         """From such an object."""
