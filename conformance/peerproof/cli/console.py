@@ -84,7 +84,12 @@ def print_error(message: str, tip: str | None = None) -> None:
     """Prints what is wrong, and what to do next."""
     _print_labelled("error", message)
     if tip:
-        _print_labelled("tip", tip)
+        print_tip(tip)
+
+
+def print_tip(message: str) -> None:
+    """Prints what to do next."""
+    _print_labelled("tip", message)
 
 
 def warn(message: str) -> None:

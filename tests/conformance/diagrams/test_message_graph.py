@@ -13,7 +13,6 @@ from peerproof.conformance.runner.trial import on_connection
 from peerproof.spec.distkv.model.bounded import Model as DistKVModel
 from peerproof.spec.model.bounded import FAIL, LOSE, System
 from peerproof.spec.model.exploration import Edge
-from peerproof.spec.model.explorer import explore
 from peerproof.spec.peter.model.bounded import Model as PeterModel
 from peerproof.spec.scuttlebutt.model.bounded import Model
 from peerproof.spec.swim.model.bounded import Model as SwimModel
@@ -204,19 +203,6 @@ def test_restart_is_told_by_what_is_forgotten() -> None:
     graph = of_path(*walked(constants, "Round", "Receive", "Restart"))
 
     assert graph.happenings[3:5] == (Note("node 1", "3. Restart"), Note("node 1", "store[2] is gone"))
-
-
-def test_step_of_another_graph_is_told_by_its_changes() -> None:
-    """A comparison of two graphs draws edges that the system itself cannot make."""
-    exploration = explore(Model(CONSTANTS))
-    system = exploration.system
-    far = list(exploration.depths)[-1]
-
-    graph = of_path(system, [Edge("Jump", far)])
-
-    assert graph.happenings[0] == Note("", "1. Jump")
-    assert {part.node for part in graph.happenings if isinstance(part, Note)} >= {"node 1", "node 2"}
-    assert any("sent to" in part.label for part in graph.happenings)
 
 
 def test_messages_and_values_are_short_but_whole() -> None:

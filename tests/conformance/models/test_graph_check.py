@@ -18,6 +18,7 @@ import pytest
 from tests.conformance.conftest import Capture
 
 from peerproof.cli.main import main
+from peerproof.spec.scuttlebutt import reconcile
 from peerproof.tla.manifest import models, root
 from peerproof.tla.tools.installation import find_java
 
@@ -92,7 +93,17 @@ def test_without_java_any_other_graph_than_the_one_written_down_is_unexpected(
     written_down[name] = value
 
     assert graph() == 1
-    assert f"tiny  UNEXPECTED: {name} is " in capsys.readouterr().out
+    said = capsys.readouterr()
+    assert re.search(
+        rf"tiny  UNEXPECTED: the Python graph is not the stored one: {name} is \w+, not {value or 'stored'}; the TLC", said.out
+    )
+    assert said.err.endswith("can be stored: peerproof model graph scuttlebutt --model tiny\n")
+
+
+@pytest.mark.usefixtures("no_java", "written_down")
+def test_without_java_no_digest_is_written_down(capsys: Capture) -> None:
+    assert graph("--rewrite") == 3
+    assert "error: --rewrite needs TLC: no java on the path" in capsys.readouterr().err
 
 
 @pytest.mark.slow
@@ -101,8 +112,46 @@ def test_digest_is_written_down_once_both_halves_have_it(capsys: Capture, writte
     written_down["digest"] = "0" * 32
 
     assert [graph(), graph("--rewrite"), graph()] == [1, 0, 0]
+    said = capsys.readouterr()
+    assert "tiny  UNEXPECTED: TLC and Python have the same graph, but not the stored one: digest is " in said.out
+    assert said.err.endswith("store the new graph: peerproof model graph scuttlebutt --model tiny --rewrite\n")
     equal = f"tiny  equal: TLC 1,125 states, 5,681 edges; Python 1,125 states, 5,681 edges, digest {right}"
-    assert equal in capsys.readouterr().out
+    assert equal in said.out
+
+
+@pytest.mark.slow
+def test_counts_are_written_down_by_the_check_of_the_model(capsys: Capture, written_down: dict[str, Any]) -> None:
+    written_down["distinct"] = 1124
+
+    assert [graph(), graph("--rewrite")] == [1, 1]
+    check, rewrite = (f"peerproof model {command} scuttlebutt --model tiny --rewrite" for command in ("check", "graph"))
+    assert capsys.readouterr().err.endswith(f"store the new graph: {check} && {rewrite}\n")
+
+
+def without_the_oldest(addr: Any, peer: Any, version: int, right: Any = reconcile.newer_pairs) -> Any:
+    return right(addr, peer, version)[1:]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("side", "other"), [("Python", "TLA+"), ("TLA+", "Python")])
+def test_side_that_was_changed_is_named_with_the_path_to_the_first_step_that_differs(
+    capsys: Capture, written_down: dict[str, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, side: str, other: str
+) -> None:
+    """Also if the counts are no longer the stored ones."""
+    if side == "Python":
+        monkeypatch.setattr(reconcile, "newer_pairs", without_the_oldest)
+    else:
+        module = tmp_path / "scuttlebutt" / "Scuttlebutt.tla"
+        module.write_text(module.read_text("utf-8").replace("entry[4] > PairVersion(", "entry[4] < PairVersion("), "utf-8")
+
+    assert graph() == 1
+
+    said = capsys.readouterr()
+    assert f"; {side} has changed, {other} still has the stored digest; the nearest difference:" in said.out
+    path = re.findall(r" (\d)\. (.*)", said.out)
+    assert path[0] == ("1", "Update")
+    assert [step for _, step in path[-2:]] == ["Receive, in TLA+ only:", "Receive, in Python only:"]
+    assert said.err.endswith("to take it in the browser: peerproof model explore scuttlebutt --model tiny\n")
 
 
 VERSION = 'case "$1" in -version) echo \'openjdk version "17.0.1"\' >&2; exit;; esac\n'
@@ -133,9 +182,6 @@ def test_without_an_answer_of_tlc_nothing_is_called_equal(
     assert problem in (out if code else err)
     assert ("tiny  NO VERDICT: " if code else "the TLC half was not run") in out
     assert "equal" not in out
-
-
-VERSION = 'case "$1" in -version) echo \'openjdk version "17.0.1"\' >&2; exit;; esac\n'
 
 
 @pytest.mark.usefixtures("no_java")

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from tests.support.graphs import compared
 
-from peerproof.conformance.models.graph_comparison import difference_graph
+from peerproof.conformance.models.difference_diagram import draw_difference
 from peerproof.spec import scuttlebutt
 from peerproof.spec.core import Send, Step
 from peerproof.spec.scuttlebutt.messages import Delta, DigestEntry, DigestResponse
@@ -55,7 +55,9 @@ def changed(change: Any) -> Model:
         return change(state, scuttlebutt.step(state, event, pick))
 
     model = Model(TINY.configuration.constants)
-    model.spec = SimpleNamespace(step=step, MESSAGE=scuttlebutt.MESSAGE)  # all that a world and its pictures need of it
+    model.spec = SimpleNamespace(
+        initial=scuttlebutt.initial, step=step, MESSAGE=scuttlebutt.MESSAGE
+    )  # all that a world and its pictures need of it
     return model
 
 
@@ -86,16 +88,25 @@ def nothing_learnt(before: Any, taken: Any) -> Any:
     return taken if before.store[before.self_id] != taken.state.store[before.self_id] else Step(before, taken.effects)
 
 
-@pytest.mark.parametrize("change", [without_empty_deltas, with_a_version_too_high, nothing_learnt])
-def test_bug_in_the_specification_is_found_with_a_shortest_way_to_it(graph: Path, change: Any) -> None:
+@pytest.mark.parametrize(
+    ("change", "number", "tla", "python"),
+    [
+        (without_empty_deltas, 2, {"sent to node 2: delta []"}, set()),
+        (with_a_version_too_high, 3, {"sent to node 2: digest_response [2 0]"}, {"sent to node 2: digest_response [2 1]"}),
+        (nothing_learnt, 2, {"store[2] = {pairs: {}, version: 0}"}, set()),
+    ],
+)
+def test_bug_in_the_specification_is_found_with_a_shortest_way_to_it_and_the_step_of_each_side(
+    graph: Path, change: Any, number: int, tla: set[str], python: set[str]
+) -> None:
     comparison, exploration = compared(graph, changed(change))
 
     assert not comparison.equal
-    assert comparison.only_tla
-    assert comparison.first is not None
-    assert comparison.first.source is not None
-    lines = list(difference_graph(exploration, comparison.first))
-    assert sum(bool(re.search(r"  \d+\. ", line)) for line in lines) >= exploration.depths[comparison.first.source]
+    drawn = "\n".join(draw_difference(exploration, comparison.nearest))
+    path, in_tla, in_python = re.split(rf" {number}\. Receive, in (?:TLA\+|Python) only:\n", drawn)
+    steps = [set(re.findall(r"^node \d  \.         (.*)$", side, re.MULTILINE)) for side in (in_tla, in_python)]
+    assert re.findall(r"  (\d+)\. ", path) == [str(step) for step in range(1, number)]
+    assert (steps[0] - steps[1], steps[1] - steps[0]) == (tla, python)
 
 
 @pytest.mark.parametrize(

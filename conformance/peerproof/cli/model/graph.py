@@ -7,8 +7,9 @@ Compares the two state graphs of a protocol: that of its TLA+ module and that of
   peerproof model graph scuttlebutt --model medium --jobs 2 --resume build/medium
 
 Both sides explore the whole configuration; the page "Constants of the models" explains its constants. A line for each pair says
-that the graphs are equal, with the counts of both, or what differs, with the shortest path to the first difference. Without Java
-only the Python side runs; its counts and its digest are compared with the stored ones, and the line says so.
+that the graphs are equal, with the counts of both, or what differs, with the shortest path to the first difference and the step
+that each side takes there. Equal graphs must have the stored counts and digest as well. Without Java only the Python side runs;
+its counts and its digest are compared with the stored ones, and the line says so.
 
 --jobs divides the work of the Python side; the result is the same. --resume stores each level in a folder as soon as it is
 explored: after an interruption the same command goes on from there.
@@ -21,8 +22,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from peerproof.cli.command import interruptible, positive_seconds, refuse
-from peerproof.cli.console import note, warn
-from peerproof.cli.exits import Refusal
+from peerproof.cli.console import note, print_tip, warn
+from peerproof.cli.exits import UNUSABLE, Refusal
 from peerproof.cli.options import add_jobs, add_protocol, check_protocol
 from peerproof.cli.parser import did_you_mean
 
@@ -33,7 +34,11 @@ if TYPE_CHECKING:
 EXIT_CODES = {"EQUAL": 0, "NOT_COMPARED": 0, "UNEXPECTED": 1, "UNEQUAL": 1, "UNDETERMINED": 3}
 
 
-EXITS: Final = {0: "every pair is equal", 1: "a difference, or counts other than the stored ones", 3: "TLC gave no verdict"}
+EXITS: Final = {
+    0: "every pair is equal",
+    1: "a difference, or counts other than the stored ones",
+    3: "TLC gave no verdict, or --rewrite has no TLC",
+}
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -67,6 +72,8 @@ def run(args: Namespace) -> int:
     try:
         tools = find()
     except ToolsUnusable as problem:
+        if args.rewrite:
+            raise Refusal(f"--rewrite needs TLC: {problem}", UNUSABLE) from None
         warn(str(problem))
         warn("TLC is not run: the Python side is only compared with the stored counts and digests")
         tools = None
@@ -97,6 +104,8 @@ def _one(args: Namespace, tools: Tools | None, model: Model) -> int:
             on_tlc=ticker.show_tlc,
         )
     print("\n".join([f"{name}  {found.text}", *found.difference]), flush=True)
+    if found.tip:
+        print_tip(found.tip)
     if args.rewrite:
         record_digest(found)
     return EXIT_CODES[found.verdict.name]

@@ -10,15 +10,15 @@ made of the dump's own values, whether or not the exploration has them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from peerproof.conformance.models.run_diagram import of_path, value_text
 from peerproof.spec.model import graph_digest
 from peerproof.spec.model.bounded import Model, World
-from peerproof.spec.model.exploration import Edge, Exploration
+from peerproof.spec.model.exploration import Exploration
 from peerproof.spec.model.graph_digest import GraphDigest
 from peerproof.tla.output.dot import BadDump, State, read
 from peerproof.tla.output.values import Function, Value, function
@@ -55,7 +55,9 @@ class Comparison:
     only_python: int = 0
     unseen: int = 0  #: states of the dump that the exploration does not have
     digest: GraphDigest = field(default_factory=GraphDigest)  #: of the dump
-    first: Difference | None = None  #: nearest to the initial state
+    nearest: tuple[
+        Difference, ...
+    ] = ()  #: all those of one state, the one nearest to the initial state; first those in TLA+ only
 
     @property
     def equal(self) -> bool:
@@ -272,41 +274,29 @@ def _compare_edges(comparison: Comparison, exploration: Exploration, world: Worl
         if sorted(known) == sorted(explored):
             return
     of_tla, of_python = Counter[tuple[str, Found]](edges), Counter[tuple[str, Found]](explored)
-    for side, more in (("TLA+", of_tla - of_python), ("Python", of_python - of_tla)):
-        for (label, target), times in more.items():
-            _note(comparison, exploration, Difference(side, world, label, target, times))
+    sides = (("TLA+", of_tla - of_python), ("Python", of_python - of_tla))
+    found = (Difference(side, world, label, target, times) for side, more in sides for (label, target), times in more.items())
+    _note(comparison, exploration, tuple(found))
 
 
 def _compare_initial(comparison: Comparison, exploration: Exploration, initial: list[Found]) -> None:
     first = exploration.system.initial()
-    for world in initial:
-        if world != first:
-            _note(comparison, exploration, Difference("TLA+", None, "Init", world, 1))
+    found = [Difference("TLA+", None, "Init", world, 1) for world in initial if world != first]
     if first not in initial:
-        _note(comparison, exploration, Difference("Python", None, "Init", first, 1))
+        found.append(Difference("Python", None, "Init", first, 1))
+    _note(comparison, exploration, found)
 
 
-def _note(comparison: Comparison, exploration: Exploration, difference: Difference) -> None:
-    """Counts a difference, and keeps the one that is nearest to the initial state."""
-    if difference.side == "TLA+":
-        comparison.only_tla += difference.times
-    else:
-        comparison.only_python += difference.times
-    known, depths = comparison.first, exploration.depths
-    if known is None or difference.source is None or (known.source and depths[difference.source] < depths[known.source]):
-        comparison.first = difference
+def _note(comparison: Comparison, exploration: Exploration, found: Sequence[Difference]) -> None:
+    """Counts the differences of one state, or of the initial states, and keeps those that are nearest to the initial state."""
+    comparison.only_tla += sum(one.times for one in found if one.side == "TLA+")
+    comparison.only_python += sum(one.times for one in found if one.side == "Python")
+    if found and _depth(exploration, found) < _depth(exploration, comparison.nearest):
+        comparison.nearest = tuple(found)
 
 
-def difference_graph(exploration: Exploration, difference: Difference) -> Iterator[str]:
-    """Draws the shortest path to a difference as a message graph, line by line; only one side has the last step."""
-    system, target = exploration.system, difference.target
-    path = exploration.path(difference.source) if difference.source else ()
-    if difference.source and not isinstance(target, Unknown):
-        path = (*path, Edge(difference.label, target))
-    yield from of_path(system, path).text().splitlines()
-    many = "once" if difference.times == 1 else f"{difference.times} times"
-    if isinstance(target, Unknown):
-        yield f"then, {many} in {difference.side} only, {difference.label}, which leads to"
-        yield from (f"    {name} = {value_text(value)}" for name, value in target.variables.items())
-    else:
-        yield f"the last step {many} in {difference.side} only: {difference.label}"
+def _depth(exploration: Exploration, found: Sequence[Difference]) -> float:
+    """The distance of their state from the initial state; initial states are nearer than all others."""
+    if not found:
+        return inf
+    return -1 if found[0].source is None else exploration.depths[found[0].source]

@@ -19,8 +19,7 @@ def of_path(system: System, path: Iterable[Edge], without: Collection[str] = ())
 
     A message is drawn where it arrives, is lost, or fails. If it was not sent in the step before, its label has the step in which
     it was sent. Messages under way at the end are listed, unless `without` has `net`. Under each step stand the changes at its
-    node, except members named in `without`. An edge that is not the system's own, from another graph that is compared with it, is
-    described by its changes. A model may render the content of messages (`content_text`) and changes of variables
+    node, except members named in `without`. A model may render the content of messages (`content_text`) and changes of variables
     (`change_texts`) in its own way.
     """
     return MessageGraph(node_names(system), tuple(_happenings(system, path, without)))
@@ -34,7 +33,7 @@ def describe_start(system: System) -> list[str]:
         fresh, _ = system.model.spec.initial(place, state.config)
         new = replace(state, **{field.name: getattr(fresh, field.name) for field in fields(fresh)})
         both = zip(system.model.node_variables, *map(system.model.node_values, (new, state)), strict=True)
-        changed = ", ".join(text for name, was, now in both for text in _change_texts(name, was, now, ()))
+        changed = ", ".join(text for name, was, now in both for text in plain_changes(name, was, now))
         if changed:
             lines.append(f"{system.model.node_text(place)} begins with {changed}")
     return lines
@@ -84,10 +83,7 @@ def _happenings(system: System, path: Iterable[Edge], without: Collection[str]) 
     sent = Sendings(system.network.is_ordered)
     for number, edge in enumerate(path, 1):
         taken = find_event(system, world, edge)
-        if taken is None:
-            yield from _foreign(system, number, world, edge)
-            world = edge.target
-            continue
+        assert taken is not None, f"{edge.label} is no edge of the system"
         if taken.message is not None:
             yield _arrow(system, number, edge.label, taken.message, sent.of(taken.message))
         elif taken.place is not None:
@@ -129,8 +125,12 @@ def ends(system: System, message: int) -> tuple[str, str]:
 def message_content(system: System, message: int) -> str:
     """Renders a message under way, by its number, on one line."""
     value = system.model.message_value(system.messages[message])
-    if (text := system.model.content_text(value)) is not None:
-        return text
+    text: str | None = system.model.content_text(value)
+    return plain_content(value) if text is None else text
+
+
+def plain_content(value: Any) -> str:
+    """Renders the content of a message under way, `<<from, to, ...>>`, on one line, in the form that is common to all models."""
     _, _, *parts = value
     return " ".join(map(_part_text, parts))
 
@@ -139,19 +139,6 @@ def _part_text(part: Any) -> str:
     if not isinstance(part, tuple):
         return value_text(part)
     return f"[{', '.join(' '.join(map(value_text, item)) if isinstance(item, tuple) else value_text(item) for item in part)}]"
-
-
-def _foreign(system: System, number: int, world: World, edge: Edge) -> Iterator[Note]:
-    yield Note("", f"{number}. {edge.label}")
-    for place, name in enumerate(node_names(system)):
-        if changed := changes(system, world, edge.target, place):
-            yield Note(name, changed)
-    count = len(system.places) + 1
-    before, after = set(world[count:]), set(edge.target[count:])
-    for what, messages in (("no longer under way", before - after), ("sent", after - before)):
-        for message in sorted(messages):
-            sender, to = ends(system, message)
-            yield Note(sender, f"{what} to {to}: {message_content(system, message)}")
 
 
 def find_event(system: System, world: World, edge: Edge) -> Happened | None:
@@ -197,11 +184,12 @@ def changes(system: System, before: World, after: World, place: int, without: Co
     for name, was, now in both:
         if was != now and name not in without:
             texts = system.model.change_texts(name, was, now)
-            found += _change_texts(name, was, now, without) if texts is None else texts
+            found += plain_changes(name, was, now, without) if texts is None else texts
     return ", ".join(found)
 
 
-def _change_texts(name: str, was: Any, now: Any, without: Collection[str]) -> Iterator[str]:
+def plain_changes(name: str, was: Any, now: Any, without: Collection[str] = ()) -> Iterator[str]:
+    """Yields the changes of a variable, member by member, in the form that is common to all models."""
     if was == now or name.rpartition(".")[2] in without:
         return
     if not (isinstance(was, Mapping) and isinstance(now, Mapping)):
@@ -214,7 +202,7 @@ def _change_texts(name: str, was: Any, now: Any, without: Collection[str]) -> It
         elif key not in was:
             yield f"{part} = {value_text(_omit_members(now[key], without))}"
         else:
-            yield from _change_texts(part, was[key], now[key], without)
+            yield from plain_changes(part, was[key], now[key], without)
 
 
 def _omit_members(value: Any, without: Collection[str]) -> Any:
