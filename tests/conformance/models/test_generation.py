@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -64,15 +65,31 @@ def copied(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_check_names_the_file_and_the_line_that_differ_and_writes_nothing(copied: Path, capsys: Capture) -> None:
+@pytest.mark.parametrize(
+    ("right", "wrong", "shown"),
+    [
+        ('["timer",', '["timer" ,', r'it has \["timer" ,\{'),
+        (
+            '"BA-22","BA-32"],',
+            '"BA-22","BA-99"],',
+            r'it has \(\d+ characters\) ….*"BA-22","BA-99"\],"digest_response.*now it is .*"BA-22","BA-32"\],"digest_r',
+        ),
+    ],
+)
+def test_check_names_the_file_and_the_line_that_differ_and_writes_nothing(
+    copied: Path, capsys: Capture, right: str, wrong: str, shown: str
+) -> None:
+    """Of a long line it shows the part that differs."""
     file = copied / "scuttlebutt" / "model" / "tiny.json"
-    spoilt = file.read_text(encoding="utf-8").replace('["timer",', '["timer" ,')
+    spoilt = file.read_text(encoding="utf-8").replace(right, wrong)
     file.write_text(spoilt, encoding="utf-8")
 
     tables = ("--only", "tiny", "--only", "small-c")
     assert main(["vectors", "generate", "scuttlebutt", "--check", *tables, "--vectors", str(copied)]) == 1
-    line = spoilt[: spoilt.index('["timer" ,')].count("\n") + 1
-    assert f'tiny.json  differs in line {line}: it has ["timer" ,{{' in capsys.readouterr().out
+    line = spoilt[: spoilt.index(wrong)].count("\n") + 1
+    said = capsys.readouterr().out
+    assert re.search(rf"tiny\.json  differs in line {line}: {shown}", said)
+    assert "; peerproof vectors generate scuttlebutt --only tiny writes it again\n" in said
     assert file.read_text(encoding="utf-8") == spoilt
 
 
@@ -82,7 +99,7 @@ def test_check_misses_a_table_and_generate_writes_it(copied: Path, capsys: Captu
     arguments = ("scuttlebutt", "--only", "tiny", "--vectors", str(copied))
 
     assert main(["vectors", "generate", "--check", *arguments]) == 1
-    assert "tiny.json  is missing; peerproof vectors generate writes it again" in capsys.readouterr().out
+    assert "tiny.json  is missing; peerproof vectors generate scuttlebutt --only tiny writes it again" in capsys.readouterr().out
     assert main(["vectors", "generate", *arguments]) == 0
     assert file.read_bytes() == kept("tiny").read_bytes()
     assert main(["vectors", "generate", "--check", *arguments]) == 0

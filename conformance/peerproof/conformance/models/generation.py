@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from peerproof.conformance.clauses.catalogue import Clauses, in_order, load
+from peerproof.conformance.diagrams.labels import window_texts
 from peerproof.conformance.models.local_steps import LocalSteps, Progress, local_steps
 from peerproof.conformance.models.path_cover import StateGraph, covering, state_graph
 from peerproof.conformance.suite.locations import path_text, vectors_root
@@ -33,6 +34,7 @@ from peerproof.tla.manifest import EVERY_EDGE, Configuration, configurations
 
 #: Maximum number of local steps of a table; larger tables would take longer to run than all handwritten vectors.
 MOST_STEPS: Final = 2_000
+_MOST_SHOWN: Final = 160  #: characters of a line that differs, of each side
 
 
 class TooManySteps(Exception):
@@ -311,7 +313,8 @@ def _table(
         yield TableOutcome(path, f"unchanged: {_format_counts(text)}", is_stale=False)
         return
     if check:
-        yield TableOutcome(path, f"{_difference(before, text)}; peerproof vectors generate writes it again", is_stale=True)
+        again = f"peerproof vectors generate {configuration.protocol} --only {configuration.name}"
+        yield TableOutcome(path, f"{_difference(before, text)}; {again} writes it again", is_stale=True)
         return
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -343,5 +346,6 @@ def _difference(before: str | None, now: str) -> str:
         return "is missing"
     old, new = before.splitlines(), now.splitlines()
     at = next((at for at, (one, other) in enumerate(zip(old, new, strict=False)) if one != other), min(len(old), len(new)))
-    lines = [lines[at][:100] if at < len(lines) else "(the end)" for lines in (old, new)]
-    return f"differs in line {at + 1}: it has {lines[0]}, now it is {lines[1]}"
+    there, here = (lines[at] if at < len(lines) else "(the end)" for lines in (old, new))
+    there, here = window_texts(there, here, _MOST_SHOWN)
+    return f"differs in line {at + 1}: it has {there}, now it is {here}"
