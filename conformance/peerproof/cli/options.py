@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 from peerproof.cli.command import count, refuse
 from peerproof.cli.console import note
 from peerproof.cli.exits import NOTHING, Refusal
-from peerproof.cli.parser import did_you_mean
+from peerproof.cli.parser import did_you_mean, select_tip
 from peerproof.conformance.vectors.selection import NothingFits, SelectionError, VectorNotFound, find_vector, note_on_models
 from peerproof.conformance.vectors.suite import Suite, Vector, VectorError, load
 from peerproof.spec.protocols import PROTOCOLS
@@ -27,17 +27,20 @@ def add_protocol(parser: Options, what: str = "", *, needed: bool = False, defau
     parser.add_argument("protocol", metavar="PROTOCOL", nargs=None if needed else "?", default=default, help=text)
 
 
-def check_protocol(name: str | None, known: Iterable[str], what: str = "", *, has_vectors: bool = False) -> None:
+def check_protocol(
+    name: str | None, known: Iterable[str], what: str = "", *, has_vectors: bool = False, tip: str | None = None
+) -> None:
     """
     Ends the command if the named protocol is not in `known`; `what` describes the protocols that are.
 
-    `has_vectors`: the command has `--vectors`, which is what is missing before the name of a folder or file.
+    `has_vectors`: the command has `--vectors`, which is what is missing before the name of a folder or file. `tip` says what else
+    may be missing.
     """
     names = list(known)
     if name is not None and name not in names:
         message = f"{name} has no {what}" if what and name in PROTOCOLS else f"unknown protocol {name!r}"
         path = f"the folder or file of this name: --vectors {name}" if has_vectors and Path(name).exists() else None
-        tip = path or did_you_mean(name, names) or f"there {'are' if len(names) > 1 else 'is'} {', '.join(names)}"
+        tip = path or tip or did_you_mean(name, names) or f"there {'are' if len(names) > 1 else 'is'} {', '.join(names)}"
         raise Refusal(message, tip=tip)
 
 
@@ -123,8 +126,17 @@ def suite(args: Namespace, protocol: str | None = None) -> Suite:
     with refuse(VectorError):
         found = load(args.vectors, protocol or named)
     known = sorted({*PROTOCOLS, *(vector.protocol for vector in found.vectors)})
-    check_protocol(named, known, has_vectors=True)
+    check_protocol(named, known, has_vectors=True, tip=_word_tip(args, found))
     return found
+
+
+def _word_tip(args: Namespace, suite: Suite) -> str | None:
+    """What is missing before the part of an id, or the clause, that stands in the place of a protocol."""
+    word = getattr(args, "protocol", None)
+    if not word or not hasattr(args, "select"):
+        return None
+    is_word = any(word in vector.id.partition("/")[2] or word.upper() in vector.clauses for vector in suite.vectors)
+    return select_tip(word, args.select) if is_word else None
 
 
 def select(choose: Callable[[Suite, str, str | None], list[T]], args: Namespace, vectors: Suite) -> list[T]:

@@ -37,10 +37,12 @@ class Parser(ArgumentParser):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**{"formatter_class": _Help, "allow_abbrev": False, **options})
+        self._arguments: Sequence[str] = ()
         self.tips: dict[str, str] = {}  #: option -> what to do if its value is not one of the choices
 
     def parse(self, arguments: Sequence[str]) -> Namespace:
         """Parses the arguments of a command. Raises Refusal, and SystemExit after --help."""
+        self._arguments = arguments
         has_commands = any(isinstance(action, _SubParsersAction) for action in self._actions)
         return self.parse_args(arguments) if has_commands else self.parse_intermixed_args(arguments)
 
@@ -51,13 +53,38 @@ class Parser(ArgumentParser):
             words = found["words"].split()
             message = f"unknown {'option' if words[0].startswith('-') else 'argument'} {' '.join(words)}"
             options = [option for action in self._actions for option in action.option_strings if action.help != SUPPRESS]
-            tip = did_you_mean(words[0], options) or tip
+            tip = did_you_mean(words[0], options) or self._tip_on_words(words) or tip
         elif found := _CHOICE.search(message):
             known = [word.strip("'\" ") for word in found["known"].split(",")]
             place = message[: found.start()].removeprefix("argument ").rstrip(": ")
             message = f"{place}: {found['value']!r} is not one of {', '.join(known)}"
             tip = did_you_mean(found["value"], known) or self.tips.get(place, tip)
         raise Refusal(message.removeprefix("argument "), tip=tip)
+
+    def _tip_on_words(self, words: Sequence[str]) -> str | None:
+        """What to do with a second protocol, or with a word that belongs to `-k`."""
+        from peerproof.spec.protocols import PROTOCOLS
+
+        word, given = words[0], list(self._arguments)
+        select = next((action for action in self._actions if "-k" in action.option_strings), None)
+        if word in PROTOCOLS and select and "KEY:VALUE" in (select.help or ""):
+            named = dict.fromkeys(one for one in given if one in PROTOCOLS)
+            return f"-k protocol:{','.join(named)} selects several"
+        if word in PROTOCOLS:
+            return "name one protocol, and repeat the command for another"
+        if select is None or word.startswith("-"):
+            return None
+        return select_tip(word, next((given[at + 1] for at, one in enumerate(given[:-1]) if one in select.option_strings), ""))
+
+
+def select_tip(word: str, selected: str = "") -> str:
+    """
+    Returns how `-k` takes a word, beside those that are selected already.
+
+    >>> select_tip("B-14"), select_tip("B-14", "layer:codec")
+    ('-k B-14 selects by this word', "-k 'layer:codec B-14' selects by all of these words")
+    """
+    return f"-k '{selected} {word}' selects by all of these words" if selected else f"-k {word} selects by this word"
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:

@@ -65,6 +65,27 @@ def test_list_of_nothing_and_list_of_a_mistake_are_different(written: Written, c
     assert main(["vectors", "list", "-k", "lair:codec", "--vectors", root]) == 2
 
 
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("vectors list scuttlebutt swim -k codec", "unknown argument swim\ntip: -k protocol:scuttlebutt,swim selects several"),
+        ("fuzz scuttlebutt swim", "unknown argument swim\ntip: name one protocol, and repeat the command for another"),
+        ("vectors list scuttlebutt B-43", "unknown argument B-43\ntip: -k B-43 selects by this word"),
+        ("vectors list b-43", "unknown protocol 'b-43'\ntip: -k b-43 selects by this word"),
+        (
+            "run -k layer:codec of-one",
+            "unknown protocol 'of-one'\ntip: -k 'layer:codec of-one' selects by all of these words",
+        ),
+        ("vectors list scutlebutt", "unknown protocol 'scutlebutt'\ntip: did you mean scuttlebutt?"),
+    ],
+)
+def test_word_too_many_is_refused_with_where_it_belongs(written: Written, capsys: Capture, command: str, message: str) -> None:
+    vectors = () if command.startswith("fuzz") else ("--vectors", str(written()))
+
+    assert main([*command.split(), *vectors]) == 2
+    assert capsys.readouterr().err == f"error: {message}\n"
+
+
 def test_show_prints_the_lines_of_the_file(written: Written, codec: str, capsys: Capture) -> None:
     assert main(["vectors", "show", "request-of-one", "--vectors", str(written(codec=codec))]) == 0
 

@@ -60,6 +60,8 @@ def test_all_words_must_fit(expression: str, expected: list[str]) -> None:
     [
         ("digets", "no vector matches 'digets' -> did you mean digest?"),
         ("unheard-of", "no vector matches 'unheard-of' -> peerproof vectors list shows them"),
+        ("protocol:scuttlebut", "no vector matches 'scuttlebut' -> did you mean scuttlebutt?"),
+        ("layer:unheard-of", "no vector matches 'unheard-of' -> there are codec, exchange"),
         ("clause:B-99", "no vector matches 'B-99' -> there are B-14 to B-43"),
         ("b-99", "no vector matches 'b-99' -> there are B-14 to B-43"),
         ("!flag:hostil", "no vector matches 'hostil' -> did you mean hostile?"),

@@ -43,6 +43,7 @@ KEYS: Final[Mapping[str, Callable[[Vector], Sequence[str]]]] = {
 
 
 MOST_LISTED: Final = 20
+MOST_NAMED: Final = 8  #: values of a key that a tip names
 
 #: The most vectors made from models in a selection by clause that need no remark.
 MANY_FROM_MODELS: Final = 100
@@ -123,8 +124,8 @@ def _fitting(pool: Sequence[Vector], word: str, former: Mapping[str, str]) -> se
         if not found and not key:
             found = _with_id(pool, former.get(value, value))
         if not found:
-            values = KEYS.get(by_key, _names)
-            raise NothingFits(f"no vector matches {value!r}", _tip(value, sorted({one for each in pool for one in values(each)})))
+            known = sorted({one for each in pool for one in KEYS.get(by_key, _names)(each)})
+            raise NothingFits(f"no vector matches {value!r}", _tip(value, known))
         union |= found
     return union
 
@@ -135,12 +136,14 @@ def _with_value(pool: Sequence[Vector], key: str, pattern: str) -> set[int]:
 
 
 def _tip(word: str, known: Sequence[str]) -> str:
-    """What may have been meant: of a clause that does not exist, those with the same letters."""
+    """What may have been meant: of a clause that does not exist, those with the same letters; of a few values, all of them."""
     letters, dash, digits = word.upper().partition("-")
     alike = [name for name in known if name.partition("-")[0] == letters]
     if dash and digits.isdecimal() and alike:
         return f"there are {alike[0]} to {alike[-1]}"
     close = get_close_matches(word, known, n=1)
+    if not close and len(known) <= MOST_NAMED:
+        return f"there are {', '.join(known)}"
     return f"did you mean {close[0]}?" if close else "peerproof vectors list shows them"
 
 
