@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentTypeError, Namespace
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 
 from peerproof.cli.command import seconds
@@ -102,12 +102,23 @@ def arguments_of_replay(args: Namespace) -> dict[str, object]:
 
 
 def make_reach(
-    args: Namespace, suite: str, watch: Watch | None = None, dialogue: DialogueFile | None = None
+    args: Namespace,
+    suite: str,
+    watch: Watch | None = None,
+    dialogue: DialogueFile | None = None,
+    *,
+    protocols: Collection[str] = (),
 ) -> Callable[[], Adapter]:
-    """Returns a function that creates the adapter of `--impl`; requests and replies are recorded in `dialogue`."""
-    if dialogue:
-        return lambda: Recording(lambda see: create_adapter(args.impl, suite, patience(args), see, args.max_reply), dialogue)
-    return lambda: create_adapter(args.impl, suite, patience(args), watch, args.max_reply)
+    """
+    Returns a function that creates the adapter of `--impl`; requests and replies are recorded in `dialogue`.
+
+    `protocols` are those that are needed; all if none is named.
+    """
+
+    def reach(see: Watch | None) -> Adapter:
+        return create_adapter(args.impl, suite, patience(args), see, args.max_reply, protocols)
+
+    return (lambda: Recording(reach, dialogue)) if dialogue else (lambda: reach(watch))
 
 
 def patience(args: Namespace) -> Timeouts:

@@ -193,7 +193,8 @@ def run(args: Namespace) -> int:
     if not selected:
         raise Refusal("no case is selected", NOTHING, tip="peerproof vectors list shows what -k selects")
     with _dialogue(args) as dialogue:
-        reach = running(args) if args.connect else make_reach(args, suite.version, dialogue=dialogue)
+        needed = {case.vector.protocol for case in selected}
+        reach = running(args) if args.connect else make_reach(args, suite.version, dialogue=dialogue, protocols=needed)
         with refuse_unavailable():
             adapter = reach()
             hello = adapter.start()

@@ -56,6 +56,21 @@ def test_hello_says_what_the_reference_can_do(pipe: Pipe) -> None:
     }
 
 
+def test_it_offers_and_loads_the_named_protocols_only() -> None:
+    command = [sys.executable, "-X", "importtime", "-m", "peerproof.reference.harness.harness"]
+    hello = json.dumps({"id": 1, "op": "hello", "protocol": [1, 1], "choices": ["oracle"]}) + "\n"
+    named, unknown = (
+        subprocess.run([*command, name], input=hello, capture_output=True, text=True, check=False, timeout=60)
+        for name in ("scuttlebutt", "serf")
+    )
+
+    assert json.loads(named.stdout)["protocols"].keys() == {"scuttlebutt"}
+    assert "peerproof.spec.scuttlebutt.messages" in named.stderr
+    assert "peerproof.spec.swim" not in named.stderr
+    assert unknown.returncode == 2
+    assert "unknown protocol 'serf': there are " in unknown.stderr
+
+
 def test_what_peter_can_is_asked_for_as_of_wendy_and_its_topics_too(pipe: Pipe) -> None:
     found = pipe("hello", protocol=[1, 1])["protocols"]
     wendy, peter = (set(found[name]["capabilities"]) for name in ("wendy", "peter"))

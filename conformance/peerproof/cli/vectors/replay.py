@@ -63,7 +63,8 @@ def run(args: Namespace) -> int:
     with refuse_unavailable():
         show = _show if is_verbose() else partial(_show_briefly, chosen[0].vector.protocol)
         watch = _emit if args.emit else show
-        replayed = replay_cases(chosen, make_reach(args, suite.version, watch)(), args.seed, bounds(args))
+        reach = make_reach(args, suite.version, watch, protocols=[chosen[0].vector.protocol])
+        replayed = replay_cases(chosen, reach(), args.seed, bounds(args))
     results = [apply_settings(Settings(decisions=args.decisions), result) for result in replayed]
     if not args.emit:
         for case, result in zip(chosen, results, strict=True):

@@ -262,8 +262,8 @@ def sentence(form: Form) -> str:
         case Tagged():
             return "one of " + ", ".join(f"`{name}`" for name in form.cases)
     about = (type(form).__doc__ or "").strip().splitlines()[0].rstrip(".")  # of a form that the protocol defines itself
-    inner = getattr(form, "form", None)
-    return about[0].lower() + about[1:] + (f" Each: {sentence(inner)}" if isinstance(inner, Form) else "")
+    each = getattr(form, "form", None)
+    return about[0].lower() + about[1:] + (f" Each: {sentence(each)}" if isinstance(each, Form) else "")
 
 
 def defaults(plain: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -32,6 +32,7 @@ def create_adapter(
     timeouts: Timeouts | None = None,
     watch: Watch | None = None,
     longest: int = MAX_LINE,
+    protocols: Iterable[str] = (),
 ) -> Adapter:
     """
     Creates the adapter of an implementation; nothing is started before `Adapter.start`.
@@ -40,7 +41,8 @@ def create_adapter(
     `recorded:FILE` (a recorded dialogue), or `divergence:ID` (the reference with one fault of a real implementation); None or
     `reference` is the reference. `suite` is the version of the vectors, which is sent in `hello`. `timeouts` are in seconds.
     `watch` receives each line and its direction, `>` to the implementation and `<` from it. A reply of more than `longest`
-    bytes is a flood. Raises AdapterUnavailable if the text names nothing that can be started.
+    bytes is a flood. `protocols` are those that are needed: the reference loads no others; without names it loads all. Raises
+    AdapterUnavailable if the text names nothing that can be started.
 
     >>> adapter = create_adapter("py:peerproof.reference.harness.harness:Harness")
     >>> sorted(adapter.start().protocols)
@@ -50,7 +52,7 @@ def create_adapter(
     """
     patience = timeouts or Timeouts()
     if implementation in (None, "reference"):
-        return program(REFERENCE, patience, suite, watch, longest)
+        return program((*REFERENCE, *sorted(PROTOCOLS.keys() & set(protocols))), patience, suite, watch, longest)
     if implementation.startswith("py:"):
         return InProcess(implementation.removeprefix("py:"), patience, suite, watch, longest)
     if implementation.startswith("divergence:"):

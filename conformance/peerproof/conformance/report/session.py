@@ -135,7 +135,8 @@ def run_implementation(  # each has its default
     cases = select_cases(suite) if chosen is None else list(chosen)
 
     def reach() -> Adapter:
-        return create_adapter(implementation, suite.version, timeouts, longest=settings.bounds.reply)
+        needed = {case.vector.protocol for case in cases}
+        return create_adapter(implementation, suite.version, timeouts, longest=settings.bounds.reply, protocols=needed)
 
     adapter = reach()
     hello = adapter.start()

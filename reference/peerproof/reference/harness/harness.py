@@ -5,6 +5,8 @@ The harness: the reference behind adapter protocol 1. The suite checks it like a
     {"id":1,"op":"decode","protocol":"scuttlebutt","bytes":"03"}
     {"id":1,"ok":true,"value":{"type":"delta","entries":[]}}
 
+It serves all protocols, or those that its arguments name, and loads no others.
+
 The runner controls time and choices: each request has the current time, and each nondeterministic choice of the protocol goes
 back to the runner as a `choice`. Only `bye` and the end of the input end the program; bad input does not.
 """
@@ -382,8 +384,11 @@ def _refuse_choice(question: dict[str, Any]) -> list[int]:
 
 def main() -> int:
     """Serves a runner at standard input and output. Returns the exit code."""
+    if unknown := [name for name in sys.argv[1:] if name not in RUNTIMES]:
+        print(f"unknown protocol {unknown[0]!r}: there are {', '.join(RUNTIMES)}", file=sys.stderr)
+        return 2
     try:
-        serve_stdio(Harness())
+        serve_stdio(Harness(sys.argv[1:]))
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:  # the runner has exited
