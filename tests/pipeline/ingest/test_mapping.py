@@ -150,7 +150,7 @@ def test_what_became_of_a_message_is_an_event(part: dict[str, Any], took: int | 
     [
         ({"rtt": "x"}, "bad_field", "'rtt': expected a number of ms, found 'x'"),
         ({"header": 3}, "not_a_message", "header"),
-        ({"ev": "failed", "raw": "AA=="}, "not_a_message", "truncated"),
+        ({"ev": "failed", "raw": "AA=="}, "not_a_message", "node a:1 sent bytes that are no message: truncated"),
     ],
 )
 def test_what_became_of_nothing_is_set_aside(part: dict[str, Any], reason: str, detail: str) -> None:
@@ -175,7 +175,7 @@ def test_ignored_lines_are_no_events(part: dict[str, Any]) -> None:
         ({"level": "7", "ev.kind": "what"}, "unmatched", "no event"),
         ({"data": {"raw": "zz"}}, "bad_field", "'data.raw': expected bytes in hex, found 'zz'"),
         ({"data": {"raw": 3}}, "bad_field", "'data.raw': expected bytes in hex, found 3"),
-        ({"data": {"raw": "09"}}, "not_a_message", "bad_type: 9 is no message type"),
+        ({"data": {"raw": "09"}}, "not_a_message", " received bytes that are no message: bad_type: 9 is no message type"),
         ({"data": 3}, "missing_field", "no field 'data.raw'"),
         ({"t": "x"}, "bad_field", "'t': expected a number of ms, found 'x'"),
         ({"t": -1}, "bad_field", "-1000 microseconds is not a time"),
@@ -186,7 +186,11 @@ def test_ignored_lines_are_no_events(part: dict[str, Any]) -> None:
         ({"ev.kind": "put", "to": [], "pairs": []}, "missing_field", "no field 'to.0'"),
         ({"ev.kind": "put", "to": ["x"], "pairs": 3}, "bad_field", "'pairs': expected a list or an object, found 3"),
         ({"ev.kind": "put", "to": ["x"], "pairs": [{"who": "x", "k": 2}]}, "bad_field", "'k': expected one of 1, found 2"),
-        ({"ev.kind": "put", "to": ["x"], "pairs": [{"who": [], "k": 1}]}, "not_a_message", "entries[0].addr: expected a string"),
+        (
+            {"ev.kind": "put", "to": ["x"], "pairs": [{"who": [], "k": 1}]},
+            "not_a_message",
+            " sent what is no message: bad_value: entries[0]",
+        ),
         ({"ev.kind": "set", "k": 3}, "bad_field", "not a valid api of scuttlebutt: key: expected a string"),
     ],
 )

@@ -223,6 +223,8 @@ def _id_shortener(report: Report) -> Callable[[str], str]:
 
 
 def _render_finding(name: str, found: Found, shorten: Callable[[str], str]) -> Iterator[str]:
+    from peerproof.conformance.clauses.catalogue import specification
+    from peerproof.conformance.traces.findings import no_message_text
     from peerproof.conformance.traces.other_readings import Difference, explanation_text
 
     divergence = found.divergence
@@ -231,6 +233,8 @@ def _render_finding(name: str, found: Found, shorten: Callable[[str], str]) -> I
     else:
         event = _event(divergence.line, shorten)
         yield f"{name}:{found.line}: seq {divergence.line.seq}, {event}: differs in {divergence.what}"
+        if sent := no_message_text(specification(divergence.line.protocol), divergence):
+            yield f"  {_safe_text(shorten(sent))}"
         yield from _render_diff(divergence.what, divergence.expected, divergence.actual, shorten)
     if isinstance(divergence, Difference):
         yield f"  {explanation_text(divergence.explanations)}"

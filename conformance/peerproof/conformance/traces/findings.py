@@ -340,7 +340,7 @@ def finding_of(specification: Specification, before: Any, ref: Ref, divergence: 
     about = f"; this contradicts the property that {broken[0].about}" if broken else ""
     name = ", ".join(dict.fromkeys(holding.name for holding in broken)) or NAMES[divergence.what]
     cited = tuple(clauses) or step_clauses(specification.NAME, divergence.line)
-    message = f"{divergence_text(divergence)}{about}"
+    message = "; ".join(filter(None, [f"{divergence_text(divergence)}{about}", no_message_text(specification, divergence)]))
     return Finding(severity_of(cited), name, message, ref, cited, divergence.expected, divergence.actual)
 
 
@@ -381,6 +381,20 @@ def divergence_text(divergence: Divergence) -> str:
     if what == "state":
         return f"{event}: the state after it differs from that of the specification, though all effects are the same"
     return f"{event}: {what}: expected {_short(divergence.expected)}, found {_short(divergence.actual)}"
+
+
+def no_message_text(specification: Specification, divergence: Divergence) -> str:
+    """Says what a node sent that is no message of the protocol, and why; empty if it sent messages only."""
+    sent = [effect["send"] for effect in divergence.actual if "send" in effect] if divergence.what == "effects" else []
+    for send in sent:
+        said = f"node {divergence.line.node} sent {send['to']} what is no message"
+        try:
+            specification.MESSAGE.encode(specification.MESSAGE.value(send["message"]))
+        except MalformedMessage as error:
+            return f"{said}: {error}"
+        except NotEnabled as refusal:
+            return f"{said}: {refusal}"
+    return ""
 
 
 def differences(expected: Plain, actual: Plain, where: str) -> Iterator[tuple[str, Plain, Plain]]:

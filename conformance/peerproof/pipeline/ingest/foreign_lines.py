@@ -99,7 +99,9 @@ class ForeignLines:
             return message_type(rule.kind, plain), None, json_text(plain)
         except MalformedMessage as error:
             if rule.octets or rule.kind in MESSAGES:
-                raise Unreadable("not_a_message", f"{error.reason}: {error.detail}") from None
+                did, what = "received" if rule.kind == "recv" else "sent", "bytes that are" if rule.octets else "what is"
+                said = f"node {column_text(self._mapping.node(line))} {did} {what} no message"
+                raise Unreadable("not_a_message", f"{said}: {error.reason}: {error.detail}") from None
             raise Unreadable("bad_field", f"not a valid {rule.kind} of {self._protocol}: {error.detail}") from None
 
     def _send_outcome(self, rule: EventRule, line: Any) -> tuple[str | None, bytes | None, str | None]:
