@@ -176,7 +176,7 @@ PROTOCOLS: Final = Protocols(
     ),
     _own_protocol(
         "swim",
-        "swim.transitions",
+        *("swim.transitions", "swim.commands", "swim.rounds"),
         relation=Reference("peerproof.spec.swim.relation"),
         sites={
             "round.order": "the order in which the nodes of a new round are pinged",

@@ -16,6 +16,7 @@ from tests.conformance.conftest import Capture
 
 from peerproof.cli.main import main
 from peerproof.conformance.traces import file_check
+from peerproof.conformance.traces.findings import event_clauses
 from peerproof.spec.traces.trace import parse
 from peerproof.tla.output.outcome import RunFailed
 from peerproof.tla.tools.installation import Tools, find
@@ -94,6 +95,24 @@ def test_a_divergence_is_shown_with_its_place_its_clauses_and_what_is_around_it(
     assert main(["trace", "check", "-v", path]) == WRONG
     shown = [row[8:] for row in capsys.readouterr().out.splitlines() if row.startswith(("        {", "      > {"))]
     assert [row[:200] for row in shown] == [line[:200] for line in own[here - 5 : here + 3]]
+
+
+def test_a_node_that_sends_what_is_no_message_is_named_with_the_reason(
+    lines: list[str], written: Written, capsys: Capture
+) -> None:
+    at = of(lines, "timer", '"version":"')
+    lines[at] = re.sub('"version":"\\d+"', '"version":"18446744073709551616"', lines[at], count=1)
+
+    assert main(["trace", "check", written(lines)]) == WRONG
+
+    reason = r"entries\[0\]\.version: expected an unsigned 64-bit integer, found 18446744073709551616 \(bad_value\)"
+    out = capsys.readouterr().out
+    assert re.search(rf"^      node {parse(lines[at]).node} sent \S+ what is no message: {reason}$", out, re.MULTILINE)
+
+
+@pytest.mark.parametrize(("kind", "name", "clause"), [("timer", "quantum", "S-43"), ("api", "probe_node", "S-52")])
+def test_a_step_of_swim_has_the_clauses_of_its_handler_in_whatever_module_it_is(kind: str, name: str, clause: str) -> None:
+    assert clause in event_clauses("swim", kind, name)
 
 
 def drop_one(lines: list[str]) -> None:
