@@ -49,7 +49,7 @@ from typing import Final
 
 from peerproof.cli.command import count
 from peerproof.cli.exits import FAILED, NOTHING, OK, UNUSABLE, Refusal
-from peerproof.cli.implementation import add_implementation
+from peerproof.cli.implementation import add_implementation, patience, refuse_unavailable
 from peerproof.cli.options import add_decisions, add_protocol, add_strict, check_protocol
 from peerproof.conformance.clauses.catalogue import protocols
 from peerproof.conformance.fuzz.search_settings import PROFILES
@@ -69,7 +69,7 @@ EXITS: Final = {
 def configure(parser: ArgumentParser) -> None:
     """Declares the options."""
     add = parser.add_argument
-    add_protocol(parser, "protocol to fuzz, one after the other if left out")
+    add_protocol(parser, "protocol to fuzz; if left out, all that --impl offers, one after the other")
     add_implementation(parser, "the specification itself")
     profiles = ", ".join(f"{name}: {profile.runs:,} runs of {profile.steps} steps" for name, profile in PROFILES.items())
     add("--profile", choices=tuple(PROFILES), default="quick", help=f"{profiles} (default: quick)")
@@ -96,8 +96,22 @@ def run(args: Namespace) -> int:
         return _search(args)
     if args.promote:
         raise Refusal("--promote needs a protocol", tip="peerproof fuzz PROTOCOL --promote FILE")
-    corpora = {protocol: args.corpus and args.corpus / protocol for protocol in known}
-    return max([_search(Namespace(**(vars(args) | {"protocol": protocol, "corpus": corpora[protocol]}))) for protocol in known])
+    return max([_search(Namespace(**(vars(args) | {"protocol": protocol}))) for protocol in _offered(args, known)])
+
+
+def _offered(args: Namespace, known: list[str]) -> list[str]:
+    """Returns the protocols that the implementation offers; all, if it offers none of them, or is the specification."""
+    if args.impl is None:
+        return known
+    from peerproof.conformance.adapter.implementation import create_adapter
+
+    with refuse_unavailable():
+        adapter = create_adapter(args.impl, "fuzz", patience(args))
+        try:
+            offered = adapter.start().protocols
+        finally:
+            adapter.kill()
+    return [protocol for protocol in known if protocol in offered] or known
 
 
 def _search(args: Namespace) -> int:

@@ -186,6 +186,20 @@ def test_an_adapter_that_supports_no_configuration_ends_with_3(capsys: Capture) 
         (["scuttlebutt", "--seed", "-1"], "expected a whole number"),
         (["scuttlebutt", "--promote", "a/scuttlebutt/exchange/b.yaml"], "--promote needs --impl"),
         (["scuttlebutt", "--impl", "x", "--promote", "b.yaml"], "expected …/scuttlebutt/exchange/NAME.yaml"),
+def test_without_a_protocol_those_that_the_implementation_offers_are_fuzzed(tmp_path: Path, capsys: Capture) -> None:
+    """With the same corpus as if they were named."""
+    impl = ["--impl", f"py:{path_of(implementations.CodecOnly)}"]
+
+    assert main(["fuzz", "--bytes", *impl, "--seconds", "1", "--corpus", str(tmp_path)]) == 0
+    assert main(["fuzz", *impl, "--seconds", "1"]) == 3
+
+    assert [path.name for path in tmp_path.iterdir()] == ["scuttlebutt"]
+    assert (tmp_path / "scuttlebutt" / "progress.json").exists()
+    text, said = capsys.readouterr()
+    assert text.count("nothing found in") == 1
+    assert "cannot be fuzzed: it does not offer exchange" in said
+
+
     ],
     ids=["protocol", "nodes", "seed", "nobody to judge", "place of the vector"],
 )
