@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from statistics import median
+from typing import Any
 
 from _ratios import command_cpu, options, target
 
@@ -27,16 +29,22 @@ def main() -> None:
     rows = json.loads(rounds[0][0][1])
     for row in rows:
         row["sum"] = row["cpu_seconds"] + row["twin"]["cpu_seconds"]
-    for kind in sorted({(row["protocol"], row["scope"]) for row in rows}):
-        of_kind = [row for row in rows if (row["protocol"], row["scope"]) == kind]
-        paths = sum(row["paths"] for row in of_kind)
-        print(f"{', '.join(kind):26} {len(of_kind):3} proofs {paths:6} paths {sum(row['sum'] for row in of_kind):6.2f} CPU-s")
+    for scope in sorted({row["scope"] for row in rows}, reverse=True):
+        of_scope = [row for row in rows if row["scope"] == scope]
+        for protocol in sorted({row["protocol"] for row in rows}):
+            _print_sum(f"{protocol}, {scope}", [row for row in of_scope if row["protocol"] == protocol])
+        _print_sum(f"all, {scope}", of_scope)
     slowest = max(rows, key=lambda row: row["sum"])
     paths, claims = (sum(row[name] for row in rows) for name in ("paths", "claims"))
     print(f"{len(rows)} proofs and as many twins; {paths} paths, {claims} claims; median of {count} runs")
     print(f"slowest: {slowest['item']} {slowest['name']}, {slowest['sum']:.2f} CPU-s")
     print(f"peerproof model prove {seconds:6.2f} CPU-s  {target(seconds, most=TARGET)}")
     print(f"peerproof model prove / python -c 'import z3' {seconds / bare:6.1f}  (1 = {bare:.2f} CPU-s)")
+
+
+def _print_sum(name: str, rows: Sequence[dict[str, Any]]) -> None:
+    paths, seconds = (sum(row[member] for row in rows) for member in ("paths", "sum"))
+    print(f"{name:26} {len(rows):3} proofs {paths:6} paths {seconds:6.2f} CPU-s")
 
 
 if __name__ == "__main__":

@@ -196,6 +196,36 @@ class Generous(Harness):
         return super().handle(request, choose)
 
 
+class RaisesInBatches(Altered):
+    """It decodes once, and fails at the next request."""
+
+    decoded = 0
+
+    def _before(self, request: Plain) -> Plain:
+        self.decoded += request["op"] == "decode"
+        if self.decoded > 1:
+            raise MemoryError
+        return request
+
+
+class RaisesAtQueries(Altered):
+    """It cannot show its peers."""
+
+    def _before(self, request: Plain) -> Plain:
+        if request.get("what") == "peers":
+            raise KeyError("no peers")
+        return request
+
+
+class SendsAByteMore(Altered):
+    """Its answers have a zero at the end."""
+
+    def _after(self, request: Plain, reply: Plain) -> Plain:
+        for effect in reply.get("effects", ()) if request["op"] == "recv" else ():
+            effect["send"]["bytes"] += "00"
+        return reply
+
+
 class WrongNowAndThen(Altered):
     """It forgets what it sent at every five hundredth request that could send something, whatever the request is."""
 

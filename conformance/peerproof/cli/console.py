@@ -92,9 +92,11 @@ def print_tip(message: str) -> None:
     _print_labelled("tip", message)
 
 
-def warn(message: str) -> None:
-    """Prints a warning; the command continues."""
+def warn(message: str, tip: str | None = None) -> None:
+    """Prints a warning, and what to do about it; the command continues."""
     _print_labelled("warning", message)
+    if tip:
+        _print_labelled("tip", tip)
 
 
 def note(message: str) -> None:

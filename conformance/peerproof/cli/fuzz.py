@@ -4,10 +4,10 @@ Runs a few nodes over a faulty network, at random, and searches for a run with a
   peerproof fuzz scuttlebutt                                  the specification itself, against its properties
   peerproof fuzz scuttlebutt --impl './my-adapter --flag'     an implementation, against the specification
   peerproof fuzz scuttlebutt --impl py:my.adapter:Adapter --profile ci
-  peerproof fuzz scuttlebutt --impl ... --seconds 600 --seed 7                   as many runs as there is time for
-  peerproof fuzz scuttlebutt --impl ... --minutes 20 --corpus fuzz-corpus        go on where the last campaign ended
-  peerproof fuzz scuttlebutt --impl ... --promote new/scuttlebutt/exchange/found.yaml
-  peerproof fuzz scuttlebutt --bytes --impl ...               its decoder alone, with damaged messages
+  peerproof fuzz scuttlebutt --impl ./my-adapter --seconds 600 --seed 7                as many runs as there is time for
+  peerproof fuzz scuttlebutt --impl ./my-adapter --minutes 20 --corpus fuzz-corpus     go on where the last campaign ended
+  peerproof fuzz scuttlebutt --impl ./my-adapter --promote mine/scuttlebutt/exchange/found.yaml
+  peerproof fuzz scuttlebutt --bytes --impl ./my-adapter      its decoder alone, with damaged messages
   peerproof fuzz scuttlebutt --bytes                          the specification's own decoder, guided by code coverage
   peerproof fuzz scuttlebutt --bytes --unguided --minutes 5   the same with many more inputs, at random
 
@@ -27,6 +27,9 @@ continues where this one ended, even if it was killed; the same options may then
 with a reason. A run or an input with a known finding is counted, and the search continues. It also continues past
 what peerproof run would not fail: a finding that only a decision forbids, not the document, differs, and one about a
 recommendation is tolerated, unless --decisions strict or --strict is given. At the end stands which it was, and how often.
+
+An implementation that ends or hangs is started again, up to --restarts times; then the search ends early, and says so. An
+adapter that answers with the error panic instead of ending costs none of them.
 
 --explore shows the finding in the browser, as peerproof vectors explore shows a vector, until Ctrl-C.
 
@@ -52,7 +55,7 @@ from peerproof.cli.exits import FAILED, NOTHING, OK, UNUSABLE, Refusal
 from peerproof.cli.implementation import add_implementation, patience, refuse_unavailable
 from peerproof.cli.options import add_decisions, add_protocol, add_strict, check_protocol
 from peerproof.conformance.clauses.catalogue import protocols
-from peerproof.conformance.fuzz.search_settings import PROFILES
+from peerproof.conformance.fuzz.search_settings import HANG, MOST_RESTARTS, PROFILES
 
 MOST_NODES = 5
 MOST_SEED = 2**63
@@ -78,6 +81,8 @@ def configure(parser: ArgumentParser) -> None:
     limit = parser.add_mutually_exclusive_group()
     limit.add_argument("--seconds", metavar="N", type=count, help="go on with the next seeds until the time is over")
     limit.add_argument("--minutes", metavar="N", type=count, help="the same, in minutes")
+    restarts = f"start the implementation again after at most N crashes; a hang counts as {HANG} (default {MOST_RESTARTS})"
+    add("--restarts", metavar="N", type=count, default=MOST_RESTARTS, help=restarts)
     add("--corpus", metavar="DIR", type=Path, help="store findings and new inputs; go on where the last campaign ended")
     add("--bytes", action="store_true", help="fuzz the decoder alone, with damaged messages")
     add("--unguided", action="store_true", help="with --bytes and without --impl: many more inputs, at random")

@@ -11,9 +11,9 @@ from textwrap import shorten
 from typing import Any, Final
 
 from peerproof.cli import fuzz_search
-from peerproof.cli.console import note, print_error
+from peerproof.cli.console import note
 from peerproof.cli.exits import Refusal
-from peerproof.cli.fuzz_search import EXIT_CODES, declared_lines, print_again, print_replayed, searching
+from peerproof.cli.fuzz_search import EXIT_CODES, declared_lines, print_again, print_ending, print_replayed, searching
 from peerproof.cli.implementation import patience
 from peerproof.cli.ticker import Ticker
 from peerproof.conformance.adapter.messages import Hello
@@ -45,7 +45,7 @@ def run(args: Namespace) -> int:
     search = ByteSearch(
         args.protocol,
         args.impl,
-        FuzzSettings(args.profile, args.seed, args.seconds),
+        FuzzSettings(args.profile, args.seed, args.seconds, restarts=args.restarts),
         args.corpus,
         is_guided,
         patience(args),
@@ -61,16 +61,16 @@ def run(args: Namespace) -> int:
         if search.flaw:
             _report(args, search.seeds, search.flaw, search)
         raise
-    if search.because:
-        print_error(search.because)
+    print_ending(args, verdict, search.because, out_of_restarts=search.out_of_restarts)
     if verdict is not FuzzVerdict.UNUSABLE and search.replayed:
         print_replayed(args, "inputs", search.replayed, search.gone)
     if search.flaw:
         _report(args, search.seeds, search.flaw, search)
     elif verdict is FuzzVerdict.NOTHING_FOUND:
         status = search.status
-        print(f"{args.protocol}: nothing found in {status.inputs:,} inputs, from seed {args.seed}")
-        fuzz_search.print_known(search.known)
+        early = ", before the search ended early" if search.because else ""
+        print(f"{args.protocol}: nothing found in {status.inputs:,} inputs, from seed {args.seed}{early}")
+        fuzz_search.print_known(search.known, is_complete=not search.because)
         fuzz_search.print_excused(excuses)
         fuzz_search.print_declarable(excuses, "such inputs are passed over; they are judged")
         if is_guided:
@@ -81,8 +81,7 @@ def run(args: Namespace) -> int:
 
 def _greet(search: ByteSearch, hello: Hello) -> None:
     note(f"{hello.name} {hello.version}")
-    for line in declared_lines(search.protocol, search.seeds.taken):
-        note(line)
+    fuzz_search.note_readings(search.protocol, hello, search.seeds.taken)
 
 
 def _progress(status: Status, *, guided: bool) -> str:
@@ -96,9 +95,10 @@ def _report(args: Namespace, seeds: Seeds, flaw: Flaw, search: ByteSearch) -> No
     print("\n".join(_render_flaw(seeds, flaw)))
     for line in declared_lines(seeds.protocol, seeds.taken):
         print(f"  {line}")
-    print_again(args, search.kept if args.corpus else None, name_flaw(flaw))
+    make = partial(vector_of, seeds, flaw)
+    print_again(args, search.kept if args.corpus else None, name_flaw(flaw), make)
     if args.promote:
-        fuzz_search.promote(args, partial(vector_of, seeds, flaw))
+        fuzz_search.promote(args, make)
 
 
 def _render_flaw(seeds: Seeds, flaw: Flaw) -> Iterator[str]:

@@ -8,9 +8,9 @@ from functools import partial
 
 from peerproof.cli import fuzz_search
 from peerproof.cli.command import refuse
-from peerproof.cli.console import note, print_error
+from peerproof.cli.console import note
 from peerproof.cli.exits import Refusal
-from peerproof.cli.fuzz_search import EXIT_CODES, declared_lines, print_again, print_replayed, searching
+from peerproof.cli.fuzz_search import EXIT_CODES, declared_lines, print_again, print_ending, print_replayed, searching
 from peerproof.cli.implementation import patience
 from peerproof.cli.ticker import Ticker
 from peerproof.conformance.adapter.messages import Hello
@@ -25,7 +25,7 @@ from peerproof.conformance.traces.other_readings import specification_by
 
 def run(args: Namespace) -> int:
     """Fuzzes, and reports the findings."""
-    settings = FuzzSettings(args.profile, args.seed, args.seconds, args.nodes)
+    settings = FuzzSettings(args.profile, args.seed, args.seconds, args.nodes, args.restarts)
     with refuse(NoInputs):
         search = NodeSearch(args.protocol, args.impl, settings, args.corpus, patience(args), fuzz_search.known_findings(args))
     search.excuses = Excuses(args.decisions, args.strict)
@@ -54,8 +54,7 @@ def run(args: Namespace) -> int:
         if search.finding:
             _report(args, search)
         raise
-    if search.because:
-        print_error(search.because)
+    print_ending(args, verdict, search.because, out_of_restarts=search.out_of_restarts)
     if search.finding:
         _report(args, search)
         if args.promote:
@@ -64,9 +63,10 @@ def run(args: Namespace) -> int:
             _explore(search)
     elif verdict is FuzzVerdict.NOTHING_FOUND:
         where = f"and kept in {args.corpus}" if args.corpus else f"from seed {args.seed}"
-        print(f"{args.protocol}: nothing found in {search.counts['run']:,} runs, {search.counts['step']:,} steps, {where}")
+        early = ", before the search ended early" if search.because else ""
+        print(f"{args.protocol}: nothing found in {search.counts['run']:,} runs, {search.counts['step']:,} steps, {where}{early}")
         print("\n".join(render_counts(search.inputs.spec, search.counts, search.unsupported)))
-        fuzz_search.print_known(search.known)
+        fuzz_search.print_known(search.known, is_complete=not search.because)
         fuzz_search.print_excused(search.excuses)
         fuzz_search.print_declarable(search.excuses, "runs end there; they go on")
         fuzz_search.refuse_promotion(args, search.excuses)
@@ -87,8 +87,7 @@ def _greet(search: NodeSearch, hello: Hello) -> None:
     asks, chooses = "asks the runner to choose", "chooses by itself: any choice that the specification allows is accepted"
     chance = asks if hello.is_oracle(search.protocol) else chooses
     note(f"{hello.name} {hello.version}, which {chance}")
-    for line in declared_lines(search.protocol, search.declared):
-        note(line)
+    fuzz_search.note_readings(search.protocol, hello, search.declared)
 
 
 def _report(args: Namespace, search: NodeSearch) -> None:
@@ -97,4 +96,5 @@ def _report(args: Namespace, search: NodeSearch) -> None:
     for line in declared_lines(search.protocol, search.declared):
         print(f"\n  {line}")
     print(f"\n  found in run {search.counts['run']}")
-    print_again(args, search.kept, name_finding(search.inputs.spec, search.finding), seed=search.seed)
+    make = partial(vector_of, search.inputs, search.finding)
+    print_again(args, search.kept, name_finding(search.inputs.spec, search.finding), make, seed=search.seed)

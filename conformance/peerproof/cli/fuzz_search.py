@@ -11,17 +11,18 @@ from pathlib import Path
 from typing import Any, Final
 
 from peerproof.cli.command import refuse
-from peerproof.cli.console import note, print_error
+from peerproof.cli.console import note, print_error, warn
 from peerproof.cli.exits import FAILED, NOTHING, OK, UNUSABLE, Refusal
 from peerproof.cli.implementation import patience, refuse_unavailable
 from peerproof.cli.ticker import Ticker
+from peerproof.conformance.adapter.messages import Hello
 from peerproof.conformance.authoring import vector_promotion
 from peerproof.conformance.fuzz.bytes.coverage_guided import FuzzerError
 from peerproof.conformance.fuzz.corpus import CorpusError
 from peerproof.conformance.fuzz.excuses import Excuses
 from peerproof.conformance.fuzz.findings import NotPromoted
 from peerproof.conformance.fuzz.known_findings import KnownFindings, UnreadableFindings, load_known_findings
-from peerproof.conformance.fuzz.search_settings import CannotFuzz, FuzzVerdict
+from peerproof.conformance.fuzz.search_settings import MOST_RESTARTS, CannotFuzz, FuzzVerdict
 from peerproof.conformance.readings.reading import readings_of
 from peerproof.conformance.traces.other_readings import Taken
 
@@ -49,11 +50,40 @@ def declared_lines(protocol: str, declared: Taken) -> list[str]:
     return [f"judged by the readings that its hello declares: {named}"] if named else []
 
 
-def print_known(known: KnownFindings) -> None:
-    """Prints how often each known finding occurred."""
+def note_readings(protocol: str, hello: Hello, declared: Taken) -> None:
+    """Notes by which of the readings that a hello declares the implementation is judged, and by which it cannot be."""
+    for line in declared_lines(protocol, declared):
+        note(line)
+    read = readings_of(protocol)
+    opened = [f"{one.clause} as {one.name}" for one in read if not one.is_definite and hello.readings.get(one.clause) == one.name]
+    if opened:
+        note(
+            f"hello declares {', '.join(opened)}: the document leaves this open, so that no behaviour can be expected by it; "
+            "what shows it fails nothing, as without the declaration"
+        )
+
+
+def print_ending(args: Namespace, verdict: FuzzVerdict, because: str | None, *, out_of_restarts: bool) -> None:
+    """Prints why a search ended early, if it did, and how to go on."""
+    if because is None:
+        return
+    if not out_of_restarts:
+        print_error(because)
+        return
+    more = f"--restarts {10 * args.restarts} goes on for longer"
+    if verdict is FuzzVerdict.FOUND:
+        warn(f"what was found could be shrunk no further: {because}", tip=more)
+        return
+    report = print_error if verdict is FuzzVerdict.UNUSABLE else warn
+    tip = f"fix the crash, or let the adapter answer with the error panic instead of ending; {more}"
+    report(f"the search ended early: {because}", tip=tip)
+
+
+def print_known(known: KnownFindings, *, is_complete: bool) -> None:
+    """Prints how often each known finding occurred; after a complete search with a warning for those that did not."""
     for name, reason in known.reasons.items():
         print(f"  known, {known.seen[name]:,} times: {name}: {reason}")
-    if unseen := [name for name in known.reasons if not known.seen[name]]:
+    if is_complete and (unseen := [name for name in known.reasons if not known.seen[name]]):
         note(f"warning: known, but not found this time: {', '.join(unseen)}; remove from --known what is fixed")
 
 
@@ -70,20 +100,32 @@ def print_declarable(excuses: Excuses, passed_over: str) -> None:
         print(f'  next:  {passed_over} if your hello declares the reading: "readings": {json.dumps(excuses.declarable)}')
 
 
-def print_again(args: Namespace, kept: object, name: str, **changed: object) -> None:
-    """Prints the name of a finding, where it is stored, and the command that reproduces it."""
+def print_again(args: Namespace, kept: object, name: str, make: Callable[[], Mapping[str, Any]], **changed: object) -> None:
+    """Prints the name of a finding, its file, the command that reproduces it, and how to keep it: `make` returns its vector."""
     if args.impl is not None:
         print(f"  name:  {name} (add it with a reason to the file of --known to ignore it)")
     if kept:
         print(f"  kept:  {kept}, which is replayed first from now on")
     chosen = {name: getattr(args, name) for name in ("impl", "profile", "nodes", "seed", "corpus", "known")} | changed
     chosen |= {"decisions": args.decisions} if args.decisions != "report" else {}
+    chosen |= {"restarts": args.restarts} if args.restarts != MOST_RESTARTS else {}
     shown = " ".join(f"--{name} {shlex.quote(str(value))}" for name, value in chosen.items() if value is not None)
     flags = "".join(f"--{flag} " for flag in ("bytes", "unguided", "strict") if getattr(args, flag))
     print(f"  again: peerproof fuzz {args.protocol} {flags}{shown}", flush=True)
-    if args.impl is not None and not args.promote:
+    if args.impl is None or args.promote:
+        return
+    try:
+        make()
+    except NotPromoted as why:
+        print(f"  next:  no vector can hold it: {why}; {_instead(args)}", flush=True)
+    else:
         example = Path("mine", args.protocol, "codec" if args.bytes else "exchange", "found.yaml")
         print(f"  next:  before you fix it, add --promote {example} to keep it as a vector", flush=True)
+
+
+def _instead(args: Namespace) -> str:
+    """Says how to keep a finding that cannot become a vector."""
+    return "the corpus keeps it" if args.corpus else "the command above repeats it, and --corpus fuzz-corpus keeps it"
 
 
 def print_replayed(args: Namespace, what: str, replayed: int, gone: int) -> None:
@@ -115,11 +157,11 @@ def refuse_promotion(args: Namespace, excuses: Excuses) -> None:
 
 
 def promote(args: Namespace, make: Callable[[], Mapping[str, Any]]) -> None:
-    """Writes the vector, and prints the command that runs it."""
+    """Writes the vector that `make` returns, and prints the command that runs it."""
     try:
         vector_promotion.promote_finding(args.promote, args.protocol, make, args.impl, patience(args))
     except NotPromoted as why:
-        print_error(f"no vector is written: {why}")
+        print_error(f"no vector is written: {why}", tip=_instead(args))
     except vector_promotion.NotWritten as error:
         print_error(f"--promote {error}; the vector:\n{error.text}")
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from argparse import Namespace
 from collections.abc import Sequence
@@ -16,7 +17,7 @@ from tests.conformance.conftest import Capture
 from tests.conformance.mistakes.scuttlebutt import wire
 from tests.support import mistaken_codecs
 from tests.support.catching import path_of, suite
-from tests.support.implementations import Generous, NoCodec
+from tests.support.implementations import Generous, NoCodec, RaisesInBatches
 from tests.support.light_install import run_without_extras
 
 from peerproof.cli import fuzz_bytes
@@ -33,6 +34,7 @@ from peerproof.conformance.fuzz.bytes.foreign import Decoder, Search
 from peerproof.conformance.fuzz.bytes.seeds import Seeds, read, seeds_of
 from peerproof.conformance.fuzz.corpus import BYTE_FINDINGS, BYTES, Corpus
 from peerproof.conformance.fuzz.known_findings import KnownFindings
+from peerproof.conformance.fuzz.search_settings import MOST_RESTARTS
 from peerproof.conformance.suite.timeouts import Timeouts
 from peerproof.reference.divergences.scuttlebutt import BD04
 from peerproof.reference.harness.harness import Harness
@@ -155,9 +157,10 @@ def test_what_finds_it_again_has_all_that_was_said(capsys: Capture) -> None:
         "known": None,
         "decisions": "report",
         "strict": False,
+        "restarts": MOST_RESTARTS,
     }
 
-    print_again(Namespace(protocol="swim", bytes=True, unguided=True, **said), None, "unwritable")
+    print_again(Namespace(protocol="swim", bytes=True, unguided=True, **said), None, "unwritable", dict)
 
     assert capsys.readouterr().out == "  again: peerproof fuzz swim --bytes --unguided --profile quick --seed 7\n"
 
@@ -241,6 +244,40 @@ def test_a_known_failure_hides_no_other_input(seeds: Seeds) -> None:
 
     assert search.flaw is None
     assert search.inputs == len({data[: Exiting.longest] for data in seeds.data}) > 1
+
+
+CRASH = "crashed/truncated/at-decode-the-implementation-raised-RuntimeError-IndexError"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("impl", "how", "known", "exit_code", "line"),
+    [
+        ("divergence:BD-04", ["--bytes"], "", 0, rf"differs, [89] times: {CRASH}: only BA-20 asks for this"),
+        ("divergence:BD-04", [], "", 0, r"differs, 6 times: crashed/truncated: only BA-20 asks for this"),
+        ("divergence:BD-04", ["--bytes"], CRASH, 0, rf"known, [89] times: {CRASH}: not mended yet"),
+        ("divergence:BD-04", [], "crashed/truncated", 0, "known, 6 times: crashed/truncated: not mended yet"),
+        (f"py:{path_of(RaisesInBatches)}", ["--bytes"], "", 3, ""),
+    ],
+    ids=["differs in bytes", "differs in nodes", "known in bytes", "known in nodes", "fails in batches only"],
+)
+def test_too_many_crashes_end_the_search_which_says_so_and_names_each_once(
+    impl: str, how: list[str], known: str, exit_code: int, line: str, tmp_path: Path, capsys: Capture
+) -> None:
+    """An input of a decoder that crashes costs two restarts: in its batch, and alone."""
+    file, most = tmp_path / "known.txt", 18 if how else 6
+    file.write_text(f"{known} not mended yet\ncrashed/other not seen before the end\n" if known else "")
+    fuzz = ["fuzz", "scuttlebutt", *how, "--impl", impl, "--profile", "ci", "--restarts", str(most), "--known", str(file)]
+
+    assert main(fuzz) == exit_code
+
+    text, said = capsys.readouterr()
+    label = "error" if exit_code else "warning"
+    assert f"{label}: the search ended early: the implementation was started again {most} times (a hang counts as 10)\n" in said
+    assert f"answer with the error panic instead of ending; --restarts {most}0 goes on for longer\n" in said
+    assert "but not found this time" not in said
+    if not exit_code:
+        assert re.search(rf"nothing found in .*, from seed 0, before the search ended early\n(?:.*\n)*?  {line}", text)
 
 
 def test_the_same_seed_finds_the_same(seeds: Seeds) -> None:

@@ -16,7 +16,6 @@ from tests.support.numbered import command
 
 from peerproof.cli import fuzz
 from peerproof.cli.main import main
-from peerproof.conformance.fuzz import restarts
 from peerproof.reference.divergences.scuttlebutt import BD02, BD04, BD05, BD11, BD14
 from peerproof.reference.harness.harness import Harness
 
@@ -59,11 +58,14 @@ def test_a_finding_is_told_with_its_clauses_its_run_the_difference_and_the_line_
     assert capsys.readouterr().out.split("found in run")[0] == text.split("found in run")[0]
 
 
-@pytest.mark.parametrize("variant", [BD02, BD04, BD05, BD11, answers.IsTheWildcard, BD14], ids=lambda v: v.__name__)
+KEPT = [BD02, BD04, BD05, BD11, answers.IsTheWildcard, BD14, implementations.RaisesAtQueries]
+
+
+@pytest.mark.parametrize("variant", KEPT, ids=lambda v: v.__name__)
 def test_a_finding_can_be_kept_as_a_vector_that_it_fails_and_the_reference_passes(
     variant: type, tmp_path: Path, capsys: Capture
 ) -> None:
-    """An effect, a crash, a refusal, an event, a query, and the answers to questions of chance."""
+    """An effect, a crash, a refusal, an event, a query, the answers to questions of chance, and a crash at a query."""
     impl, file = f"py:{path_of(variant)}", tmp_path / "kept/scuttlebutt/exchange/found.yaml"
 
     strict = ("--strict", "--decisions", "strict")
@@ -114,13 +116,45 @@ def test_what_cannot_be_a_vector_is_told_and_not_written(tmp_path: Path, capsys:
     assert not file.exists()
 
 
-@pytest.mark.slow
-def test_a_program_that_dies_is_found_with_its_last_words(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It dies of every datagram that is an empty digest response."""
-    monkeypatch.setattr(restarts, "MOST", 40)
-    assert main(["fuzz", "scuttlebutt", "--impl", command("die", '"bytes":"02"'), "--profile", "ci"]) == 1
+def test_a_finding_without_a_clause_is_not_advised_to_be_promoted(tmp_path: Path, capsys: Capture) -> None:
+    """It says what keeps it instead; so does --promote."""
+    fuzz = ["fuzz", "scuttlebutt", "--nodes", "1", "--impl", command("die", '"op":"crash"')]
+    because = "no clause is known that it violates"
+    instead = "the command above repeats it, and --corpus fuzz-corpus keeps it"
 
+    assert main(fuzz) == 1
     text = capsys.readouterr().out
+    assert "  clauses of this step:\n    none is known\n" in text
+    assert f"  next:  no vector can hold it: {because}; {instead}\n" in text
+    assert "--promote" not in text
+
+    file = tmp_path / "scuttlebutt/exchange/found.yaml"
+    assert main([*fuzz, "--promote", str(file)]) == 1
+    assert f"error: no vector is written: {because}\ntip: {instead}\n" in capsys.readouterr().err
+    assert main([*fuzz, "--corpus", str(tmp_path)]) == 1
+    assert f"{because}; the corpus keeps it\n" in capsys.readouterr().out
+
+
+def test_bytes_that_are_no_message_are_found_with_the_node_the_reason_and_the_clauses_of_the_format(capsys: Capture) -> None:
+    assert main(["fuzz", "scuttlebutt", "--impl", f"py:{path_of(implementations.SendsAByteMore)}"]) == 1
+
+    found, said, title, *clauses = capsys.readouterr().out.splitlines()
+    assert found == "FOUND unreadable: the bytes that were sent are not a message"
+    assert re.fullmatch(r"  node \S+ sent \S+ bytes that are no message: need the .* \(at byte \d+: truncated\): 03.*00", said)
+    assert title == "  clauses about the form of messages:"
+    assert clauses[0].startswith("  B-42 must: ")
+
+
+@pytest.mark.slow
+def test_a_program_that_dies_is_found_with_its_last_words(capsys: Capture) -> None:
+    """It dies of every datagram that is an empty digest response."""
+    fuzz = ["fuzz", "scuttlebutt", "--impl", command("die", '"bytes":"02"'), "--profile", "ci", "--restarts", "3"]
+    assert main(fuzz) == 1
+
+    text, said = capsys.readouterr()
+    assert "warning: what was found could be shrunk no further: the implementation was started again 3 times" in said
+    assert "tip: --restarts 30 goes on for longer\n" in said
+    assert " --restarts 3\n" in text.partition("  again: ")[2]
     assert text.startswith("FOUND crashed: the implementation exited\n")
     assert "digest_response []" in text
     assert "    | panic: index out of range" in text
@@ -150,6 +184,20 @@ def test_an_adapter_that_cannot_be_fuzzed_ends_with_3(impl: str, message: str, c
     assert main(["fuzz", "scuttlebutt", "--impl", impl]) == 3
 
     assert message in capsys.readouterr().err
+
+
+def test_without_a_protocol_those_that_the_implementation_offers_are_fuzzed(tmp_path: Path, capsys: Capture) -> None:
+    """With the same corpus as if they were named."""
+    impl = ["--impl", f"py:{path_of(implementations.CodecOnly)}"]
+
+    assert main(["fuzz", "--bytes", *impl, "--seconds", "1", "--corpus", str(tmp_path)]) == 0
+    assert main(["fuzz", *impl, "--seconds", "1"]) == 3
+
+    assert [path.name for path in tmp_path.iterdir()] == ["scuttlebutt"]
+    assert (tmp_path / "scuttlebutt" / "progress.json").exists()
+    text, said = capsys.readouterr()
+    assert text.count("nothing found in") == 1
+    assert "cannot be fuzzed: it does not offer exchange" in said
 
 
 @pytest.mark.minute
@@ -186,20 +234,6 @@ def test_an_adapter_that_supports_no_configuration_ends_with_3(capsys: Capture) 
         (["scuttlebutt", "--seed", "-1"], "expected a whole number"),
         (["scuttlebutt", "--promote", "a/scuttlebutt/exchange/b.yaml"], "--promote needs --impl"),
         (["scuttlebutt", "--impl", "x", "--promote", "b.yaml"], "expected …/scuttlebutt/exchange/NAME.yaml"),
-def test_without_a_protocol_those_that_the_implementation_offers_are_fuzzed(tmp_path: Path, capsys: Capture) -> None:
-    """With the same corpus as if they were named."""
-    impl = ["--impl", f"py:{path_of(implementations.CodecOnly)}"]
-
-    assert main(["fuzz", "--bytes", *impl, "--seconds", "1", "--corpus", str(tmp_path)]) == 0
-    assert main(["fuzz", *impl, "--seconds", "1"]) == 3
-
-    assert [path.name for path in tmp_path.iterdir()] == ["scuttlebutt"]
-    assert (tmp_path / "scuttlebutt" / "progress.json").exists()
-    text, said = capsys.readouterr()
-    assert text.count("nothing found in") == 1
-    assert "cannot be fuzzed: it does not offer exchange" in said
-
-
     ],
     ids=["protocol", "nodes", "seed", "nobody to judge", "place of the vector"],
 )

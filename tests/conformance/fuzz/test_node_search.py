@@ -15,15 +15,15 @@ from tests.support.catching import path_of
 from tests.support.implementations import DrawsAnew, DrawsByItself, HangingAtCalls, WrongNowAndThen
 
 from peerproof.conformance.adapter.in_process import InProcess
-from peerproof.conformance.fuzz import implementation_players, restarts
-from peerproof.conformance.fuzz.findings import HAPPENINGS, Finding, Over, render_finding
+from peerproof.conformance.fuzz import implementation_players
+from peerproof.conformance.fuzz.findings import HAPPENINGS, Finding, OutOfRestarts, render_finding
 from peerproof.conformance.fuzz.implementation_players import Implementation
 from peerproof.conformance.fuzz.inputs.inputs import inputs_of
 from peerproof.conformance.fuzz.machine import Campaign
 from peerproof.conformance.fuzz.players import Specified
 from peerproof.conformance.fuzz.promotion import vector_of
 from peerproof.conformance.fuzz.reaction import Birth, Came, Node, Passed, Reaction, Started, Words, react, reactions
-from peerproof.conformance.fuzz.search_settings import PROFILES, NoInputs, Profile
+from peerproof.conformance.fuzz.search_settings import MOST_RESTARTS, PROFILES, NoInputs, Profile
 from peerproof.conformance.suite.timeouts import Timeouts
 from peerproof.reference.divergences.distkv import DD13, DD28
 from peerproof.reference.divergences.peter import PD06, PD13
@@ -51,13 +51,18 @@ def campaign() -> Iterator[Callable[..., Campaign]]:
     """A campaign against a class, or against the specification."""
     adapters = []
 
-    def make(implementation: type | None = None, protocol: str = "scuttlebutt", patience: Timeouts | None = None) -> Campaign:
+    def make(
+        implementation: type | None = None,
+        protocol: str = "scuttlebutt",
+        patience: Timeouts | None = None,
+        restarts: int = MOST_RESTARTS,
+    ) -> Campaign:
         inputs = inputs_of(protocol)
         if implementation is None:
             return Campaign(inputs, Specified())
         adapter = InProcess(path_of(implementation), patience or Timeouts(op=0), "")
         adapters.append(adapter)
-        return Campaign(inputs, Implementation(protocol, inputs, adapter, adapter.start()), nodes=4)
+        return Campaign(inputs, Implementation(protocol, inputs, adapter, adapter.start(), restarts=restarts), nodes=4)
 
     yield make
     for adapter in adapters:
@@ -250,13 +255,10 @@ def test_what_does_not_happen_again_is_told_all_the_same(campaign: Any) -> None:
     assert "did not show it again" in render_finding(scuttlebutt, finding)
 
 
-def test_an_implementation_that_hangs_again_and_again_is_tried_so_often_and_no_longer(
-    campaign: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(restarts, "MOST", 30)
-    searching = campaign(HangingAtCalls, patience=Timeouts(op=0.2))
+def test_an_implementation_that_hangs_again_and_again_is_tried_so_often_and_no_longer(campaign: Any) -> None:
+    searching = campaign(HangingAtCalls, patience=Timeouts(op=0.2), restarts=30)
 
-    with pytest.raises(Over, match="started again too often"):
+    with pytest.raises(OutOfRestarts, match="started again 30 times"):
         found(searching, "quick")
 
     assert searching.finding.kind == "hung"

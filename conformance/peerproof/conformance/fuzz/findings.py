@@ -100,14 +100,6 @@ class Told(NamedTuple):
     lost: bool = False
 
 
-@dataclass(frozen=True)
-class Judged:
-    """The expected reaction to one stimulus, for the vector that is made from a finding."""
-
-    expected: Reaction
-    query: str | None = None  #: the query with the difference, if it is in one
-
-
 @dataclass
 class Finding:
     """A fault, and the run that shows it."""
@@ -120,12 +112,14 @@ class Finding:
     name: str = ""  #: of the property
     difference: Difference | None = None
     errors: str = ""  #: the end of the implementation's standard error, or a traceback
-    judged: Judged | None = None
+    expected: Reaction | None = None  #: the required reaction, for the vector that is made from it
+    query: str | None = None  #: the query that shows it, if it is none of the effects
     fed: tuple[Fed, ...] = ()  #: all inputs of the node, the last of which shows the fault
     config: Any = None  #: of the node
     story: tuple[Told, ...] = ()
     nodes: tuple[NodeId, ...] = ()
     again: bool = True  #: the same run shows it again
+    find_format: Callable[[], Sequence[str]] = tuple  #: finds the clauses about the form of messages, if bytes are none
     explain: Callable[[], Explanations] = tuple  #: finds `explanations`, by the node as it is where the finding shows
 
     @cached_property
@@ -177,6 +171,10 @@ class Over(BaseException):
         super().__init__(because)
         self.because = because
         self.unusable = unusable
+
+
+class OutOfRestarts(Over):
+    """Ends the campaign because the implementation has crashed too often."""
 
 
 class NotPromoted(Exception):
@@ -266,10 +264,12 @@ def basis_text(clauses: Iterable[str], explanations: Explanations = ()) -> str:
 
 def render_finding(spec: Specification, finding: Finding) -> str:
     """Renders a finding for people."""
+    clauses, form = find_clauses(spec, finding), clauses_of(spec.NAME, finding.find_format())
     parts = [
         [f"FOUND {finding.kind}: {KINDS[finding.kind]}", f"  {shorten(finding.detail, labels.MOST_SHOWN, placeholder=' …')}"],
+        ["  clauses about the form of messages:", *_listed(form)] if form else [],
         _contradictions(finding),
-        [f"  {clause.id} {clause.standing}: {_brief(clause.text)}" for clause in find_clauses(spec, finding)],
+        _listed(clauses) or ["    none is known"],
         [f"  {basis_text(based, finding.explanations)}" for based in (rests_on(spec, finding),) if based],
         _configuration(spec, finding),
         ["", *_graph(spec, finding)],
@@ -278,6 +278,10 @@ def render_finding(spec: Specification, finding: Finding) -> str:
         ["", *(f"    | {line}" for line in finding.errors.splitlines()[-MOST_ERRORS:])] if finding.errors else [],
     ]
     return "\n".join(line for part in parts for line in part)
+
+
+def _listed(clauses: Iterable[Clause]) -> list[str]:
+    return [f"  {clause.id} {clause.standing}: {_brief(clause.text)}" for clause in clauses]
 
 
 def _contradictions(finding: Finding) -> list[str]:

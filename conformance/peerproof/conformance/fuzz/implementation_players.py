@@ -19,8 +19,9 @@ from peerproof.conformance.adapter.adapter import Adapter, AdapterError, Choose
 from peerproof.conformance.adapter.answers import canonical_answer
 from peerproof.conformance.adapter.choices import Choices
 from peerproof.conformance.adapter.messages import Hello, InvalidReply, Reply, Request, check, contradicts_hello
+from peerproof.conformance.fuzz.bytes.seeds import format_clauses
 from peerproof.conformance.fuzz.excuses import explain_finding
-from peerproof.conformance.fuzz.findings import Fed, Finding, Found, GivenUp, Judged, NotSupported, Over, Skipped
+from peerproof.conformance.fuzz.findings import Fed, Finding, Found, GivenUp, NotSupported, Over, Skipped, node_text
 from peerproof.conformance.fuzz.inputs.inputs import Inputs
 from peerproof.conformance.fuzz.players import Place, Player, Seen
 from peerproof.conformance.fuzz.reaction import (
@@ -42,7 +43,7 @@ from peerproof.conformance.fuzz.reaction import (
     single_reaction,
 )
 from peerproof.conformance.fuzz.restarts import Restarts
-from peerproof.conformance.fuzz.search_settings import CannotFuzz
+from peerproof.conformance.fuzz.search_settings import MOST_RESTARTS, CannotFuzz
 from peerproof.conformance.traces.findings import Contradicted, find_contradicted
 from peerproof.conformance.traces.other_readings import Outcome, Taken
 from peerproof.conformance.vectors.matching import Difference, first_difference, fits
@@ -83,7 +84,15 @@ class Implementation(Player):
     A node whose configuration the implementation does not support runs with as much of it as the implementation does support.
     """
 
-    def __init__(self, protocol: str, inputs: Inputs, adapter: Adapter, hello: Hello, taken: Taken = ()) -> None:
+    def __init__(
+        self,
+        protocol: str,
+        inputs: Inputs,
+        adapter: Adapter,
+        hello: Hello,
+        taken: Taken = (),
+        restarts: int = MOST_RESTARTS,
+    ) -> None:
         self.taken = taken
         self._declared = frozenset(hello.readings)
         self._protocol = protocol
@@ -99,7 +108,7 @@ class Implementation(Player):
         self._needed = set(self._spec.CONFIG.forms) - self._spec.CONFIG.optional
         self.unsupported: dict[str, Skipped] = {}  #: by member of a configuration
         self._broken = False
-        self._restarts = Restarts(adapter)
+        self._restarts = Restarts(adapter, restarts)
         self._seed = ""
 
     def begin(self, seed: str) -> None:
@@ -142,7 +151,7 @@ class Implementation(Player):
         place.next_timer = reply["next_timer_ms"]
         if place.next_timer is not None and place.next_timer < now:
             raise Found(Finding("clock", f"next_timer_ms is {place.next_timer}, before {now}"))
-        effects, values = self._effects(reply), [answer["value"] for answer in looked]
+        effects, values = self._effects(place.addr, reply), [answer["value"] for answer in looked]
         place.shown[len(place.fed) - 1] = Shown(effects, values, asked)
         before = place.birth, place.possible, place.complete
         explained, complete = self._explain(*before, Fed(now, stimulus, choices.asked), effects, values, asked)
@@ -271,12 +280,14 @@ class Implementation(Player):
             replies = self._adapter.ask(requests, choose)
         except AdapterError as trouble:
             self._trouble(trouble)
-            raise Found(Finding(trouble.kind, f"the implementation {trouble.detail}", errors=_text(trouble.errors))) from None
+            query = _query_of(requests[len(trouble.answered)])
+            detail = f"{f'at the query {query} ' if query else ''}the implementation {trouble.detail}"
+            raise Found(Finding(trouble.kind, detail, query=query, errors=_text(trouble.errors))) from None
         for request, reply in zip(requests, replies, strict=True):
             try:
                 check(request, reply)
             except InvalidReply as unlike:
-                raise Found(Finding("misshapen", str(unlike))) from None
+                raise Found(Finding("misshapen", str(unlike), query=_query_of(request))) from None
             error = reply.get("error")
             if error and error["code"] == "unsupported" and self._is_skip(request):
                 why = NotSupported(error.get("message", "no reason given"))
@@ -286,7 +297,8 @@ class Implementation(Player):
             if error:
                 kind = _FINDING_OF_ERROR.get(error["code"], "error")
                 detail = f"its reply to {request['op']} is the error {error['code']}: {error.get('message', '')}"
-                raise Found(Finding(kind, detail, errors=_text(self._adapter.take_errors())))
+                errors = _text(self._adapter.take_errors())
+                raise Found(Finding(kind, detail, query=_query_of(request), errors=errors))
         return replies
 
     def _is_skip(self, request: Request) -> bool:
@@ -297,7 +309,8 @@ class Implementation(Player):
         self._broken = True
         self._restarts.count(trouble)
 
-    def _effects(self, reply: Reply) -> Effects:
+    def _effects(self, addr: NodeId, reply: Reply) -> Effects:
+        """Returns the effects in a reply of a node. Raises Found if it has sent bytes that are no message."""
         sends, events = [], []
         for effect in reply["effects"]:
             if send := effect.get("send"):
@@ -305,8 +318,9 @@ class Implementation(Player):
                 try:
                     sends.append((NodeId(ADDRESS.value(send["to"], "to")), data, self._spec.MESSAGE.decode(data)))
                 except MalformedMessage as error:
-                    detail = f"it sent {send['bytes'] or 'no bytes'} to {send['to']}: {error}"
-                    raise Found(Finding("unreadable", detail)) from None
+                    said = f"node {node_text(addr)} sent {send['to']} bytes that are no message: {error}"
+                    find_format = partial(format_clauses, self._protocol, data)
+                    raise Found(Finding("unreadable", f"{said}: {data.hex()}", find_format=find_format)) from None
             elif self._offered.tells(effect["event"]["name"]) and effect["event"]["name"] in self._spec.NOTICE.cases:
                 events.append(self._event(effect["event"]))
         return Effects(tuple(sends), tuple(events), reply.get("refused", {}).get("class"))
@@ -356,7 +370,7 @@ class Implementation(Player):
         kind, difference = self._difference(likeliest, effects) or ("messages", None)
         found = _find_contradicted(self._spec, likeliest, effects) if kind == "messages" else ()
         broken = tuple(each for each in found if self._declared.isdisjoint(each.clauses))
-        raise Found(Finding(kind, KIND_DETAIL[kind], difference=difference, judged=Judged(likeliest), broken=broken))
+        raise Found(Finding(kind, KIND_DETAIL[kind], difference=difference, expected=likeliest, broken=broken))
 
     def _check_choices(
         self,
@@ -413,7 +427,7 @@ class Implementation(Player):
                 likeliest = explained[0]
                 difference = first_difference(ignore_order(query(likeliest.node.state)), value, {}, what)
                 detail = f"the answer to the query {what} differs from the specification's"
-                raise Found(Finding("observed", detail, difference=difference, judged=Judged(likeliest, what)))
+                raise Found(Finding("observed", detail, difference=difference, expected=likeliest, query=what))
             explained = fitting
         return explained
 
@@ -440,6 +454,11 @@ def _choice_finding(unasked: Unasked, asked: list[Question]) -> Finding:
     detail += f", where the specification takes {some} of {json.dumps(expected, ensure_ascii=False)}"
     difference = Difference(f"choice at {site}", expected, actual and actual.options)
     return Finding("choice", detail, name=site, difference=difference)
+
+
+def _query_of(request: Request) -> str | None:
+    """Returns the name of the query that a request asks; None if it is another request."""
+    return str(request["what"]) if request["op"] == "query" else None
 
 
 def _text(errors: bytes) -> str:

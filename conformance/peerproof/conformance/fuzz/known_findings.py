@@ -75,6 +75,8 @@ def name_finding(spec: Specification, finding: Finding) -> str:
         return "/".join([*parts, finding.name])
     if finding.fed and finding.fed[-1].stimulus is not None:
         parts.append(_name_stimulus(spec, finding.fed[-1].stimulus))
+    if finding.query and finding.difference is None:
+        parts.append(finding.query)
     if (difference := finding.difference) is not None:
         inside = difference.where if finding.kind == "observed" else difference.where.partition(".message.")[2]
         parts += [_INDEX.sub("", inside)] if inside else []

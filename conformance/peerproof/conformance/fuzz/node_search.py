@@ -14,7 +14,7 @@ from peerproof.conformance.adapter.implementation import create_adapter
 from peerproof.conformance.adapter.messages import Hello
 from peerproof.conformance.fuzz.corpus import FINDINGS, RUNS, Corpus, CorpusError
 from peerproof.conformance.fuzz.excuses import Excuses
-from peerproof.conformance.fuzz.findings import Finding, Over, Skipped
+from peerproof.conformance.fuzz.findings import Finding, OutOfRestarts, Over, Skipped
 from peerproof.conformance.fuzz.implementation_players import Implementation, lacking
 from peerproof.conformance.fuzz.inputs.inputs import Inputs, inputs_of
 from peerproof.conformance.fuzz.kept_runs import Keeper
@@ -52,6 +52,7 @@ class NodeSearch:
     unsupported: dict[str, Skipped] = field(default_factory=dict)  #: members of configurations that nodes ran without
     seed: int = field(init=False)  #: the seed that reproduces the finding
     because: str | None = None  #: why the search ended early
+    out_of_restarts: bool = False  #: it ended early because the implementation crashed too often
     _unusable: bool = False
 
     def __post_init__(self) -> None:
@@ -64,7 +65,8 @@ class NodeSearch:
         """The result of the search."""
         if self.finding:
             return FuzzVerdict.FOUND
-        return FuzzVerdict.UNUSABLE if self._unusable else FuzzVerdict.NOTHING_FOUND
+        failed_unseen = self.out_of_restarts and not (self.known.seen.total() or self.excuses.seen.total())
+        return FuzzVerdict.UNUSABLE if self._unusable or failed_unseen else FuzzVerdict.NOTHING_FOUND
 
     def run(self) -> FuzzVerdict:
         """Searches. Raises AdapterUnavailable, CannotFuzz, and CorpusError if there is no finding yet."""
@@ -92,7 +94,7 @@ class NodeSearch:
         if self.declared:  # no property has been shown for other readings
             promises = frozenset(promise.name for promise in self.inputs.spec.PROPERTIES)
             self.inputs = replace(self.inputs, withheld=promises)
-        player = Implementation(self.protocol, self.inputs, adapter, hello, self.declared)
+        player = Implementation(self.protocol, self.inputs, adapter, hello, self.declared, self.settings.restarts)
         self.unsupported = player.unsupported
         campaign = self._campaign(player)
         campaign.excuses = self.excuses
@@ -107,7 +109,8 @@ class NodeSearch:
             self._resume(campaign, Corpus(self.corpus, self.protocol)) if self.corpus else self._draw(campaign)
         except Over as over:
             self._unusable = over.unusable is not None
-            if campaign.finding or over.unusable:
+            self.out_of_restarts = isinstance(over, OutOfRestarts)
+            if campaign.finding or over.unusable or self.out_of_restarts:
                 self.because = over.because
         except CorpusError as error:
             self.because = str(error)

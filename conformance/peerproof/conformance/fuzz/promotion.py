@@ -79,8 +79,7 @@ def _body(inputs: Inputs, finding: Finding) -> dict[str, Any]:
     nodes = {_UNDER_TEST: {"addr": ADDRESS.plain(finding.node)}}
     if config := plain_config(inputs.spec, finding.config):
         nodes[_UNDER_TEST]["config"] = config
-    seen = finding.kind == "observed"
-    setup, final = (steps, []) if seen else (steps[:-1], steps[-1:])
+    setup, final = (steps, []) if finding.query else (steps[:-1], steps[-1:])
     return {"nodes": nodes, **({"setup": setup} if setup else {}), "steps": [*final, *expectations]}
 
 
@@ -131,12 +130,11 @@ def _step(inputs: Inputs, fed: Fed, reaction: Reaction | None, picks: list[Answe
 
 def _expectations(inputs: Inputs, finding: Finding, reaction: Reaction | None) -> Iterator[dict[str, Any]]:
     """Yields what is expected after the last step."""
-    if finding.judged is not None:
-        reaction = finding.judged.expected
-        if query := finding.judged.query:
-            equals = ignore_order(inputs.spec.QUERIES[query](reaction.node.state))
-            yield {"observe": {"node": _UNDER_TEST, "query": query, "equals": equals}}
-            return
+    reaction = finding.expected or reaction
+    if finding.query and reaction:
+        equals = ignore_order(inputs.spec.QUERIES[finding.query](reaction.node.state))
+        yield {"observe": {"node": _UNDER_TEST, "query": finding.query, "equals": equals}}
+        return
     effects = reaction.effects if reaction else ()
     encode = inputs.spec.MESSAGE.encode
     sends = [{"to": ADDRESS.plain(e.to), "bytes": encode(e.message).hex()} for e in effects if isinstance(e, Send)]

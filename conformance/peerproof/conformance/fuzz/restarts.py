@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
 from peerproof.conformance.adapter.adapter import Adapter, AdapterError, AdapterUnavailable
-from peerproof.conformance.fuzz.findings import Over
-
-#: Number of crashes that end the search.
-MOST: Final = 200
-
-#: Cost of failures that count more than one crash.
-_COST: Final[Mapping[str, int]] = {"hung": 10}
+from peerproof.conformance.fuzz.findings import OutOfRestarts, Over
+from peerproof.conformance.fuzz.search_settings import HANG, MOST_RESTARTS
 
 
 class Restarts:
     """Starts an implementation again, a limited number of times."""
 
-    def __init__(self, adapter: Adapter) -> None:
+    def __init__(self, adapter: Adapter, most: int = MOST_RESTARTS) -> None:
         self._adapter: Final = adapter
-        self._left = MOST
+        self._most: Final = most
+        self._left = most
 
     def count(self, trouble: AdapterError) -> None:
         """Counts a failure of the implementation."""
-        self._left -= _COST.get(trouble.kind, 1)
+        self._left -= HANG if trouble.kind == "hung" else 1
 
     def start(self) -> None:
-        """Starts the implementation. Raises Over if it failed too often, or cannot be started."""
+        """Starts the implementation. Raises OutOfRestarts if it failed too often, and Over if it cannot be started."""
         if self._left <= 0:
-            raise Over(f"the implementation was started again too often (after {MOST} crashes, or hangs that take as long)")
+            raise OutOfRestarts(f"the implementation was started again {self._most:,} times (a hang counts as {HANG})")
         try:
             self._adapter.start()
         except AdapterUnavailable as error:

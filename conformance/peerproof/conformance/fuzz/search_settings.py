@@ -28,6 +28,10 @@ PROFILES: Final[Mapping[str, Profile]] = {
     "soak": Profile(runs=20_000, steps=100),
 }
 
+#: Number of times that an implementation is started again after a crash; a hang counts as `HANG` crashes.
+MOST_RESTARTS: Final = 200
+HANG: Final = 10
+
 #: The number of inputs of a decoder by profile.
 INPUTS: Final[Mapping[str, int]] = {"quick": 20_000, "ci": 500_000, "soak": 20_000_000}
 
@@ -45,6 +49,7 @@ class FuzzSettings:
     seed: int = 0  #: random seed
     seconds: float | None = None  #: continue with further runs for this many seconds
     nodes: int = MOST_NODES  #: maximum per run
+    restarts: int = MOST_RESTARTS  #: after so many crashes the search ends
 
 
 class FuzzVerdict(Enum):

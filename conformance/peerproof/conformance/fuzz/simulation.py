@@ -222,7 +222,8 @@ class Arena:
             self.now = max(self.now, at)
             self.counts["expiry"] += 1
             self._feed(addr, Passed(), Choices(f"{dice}/{self.now}/{addr!a}"))
-        raise self._complete_finding(Found(Finding("clock", f"more than {MOST_EXPIRIES} timers until {until} ms")), None)
+        detail = f"more than {MOST_EXPIRIES} timers until {until} ms, the last one at {addr}"
+        raise self._complete_finding(Found(Finding("clock", detail)), None)
 
     def _crash(self, place: Place) -> None:
         self._report("crash", place.addr)

@@ -18,9 +18,10 @@ from peerproof.conformance.fuzz.bytes.foreign import Decoder, Search
 from peerproof.conformance.fuzz.bytes.seeds import LONGEST, Seeds, seeds_of, take_readings
 from peerproof.conformance.fuzz.corpus import Corpus
 from peerproof.conformance.fuzz.excuses import Excuses
-from peerproof.conformance.fuzz.findings import Over
+from peerproof.conformance.fuzz.findings import OutOfRestarts, Over
 from peerproof.conformance.fuzz.known_findings import KnownFindings
 from peerproof.conformance.fuzz.search_settings import INPUTS, CannotFuzz, FuzzSettings, FuzzVerdict, NoInputs
+from peerproof.conformance.runner.claims import check_claims
 from peerproof.conformance.suite.timeouts import Timeouts
 from peerproof.conformance.traces.other_readings import claimed_readings
 from peerproof.conformance.vectors.suite import load
@@ -47,6 +48,7 @@ class ByteSearch:
     replayed: int = 0  #: number of inputs of the corpus
     gone: int = 0  #: number of findings of the corpus that did not recur
     because: str | None = None  #: why the search ended early
+    out_of_restarts: bool = False  #: it ended early because the implementation crashed too often
     excuses: Excuses = field(default_factory=Excuses)  #: what else does not end the search: what only a decision demands
 
     def __post_init__(self) -> None:
@@ -60,7 +62,8 @@ class ByteSearch:
         """The result of the search."""
         if self.flaw:
             return FuzzVerdict.FOUND
-        return FuzzVerdict.UNUSABLE if self.because and not self.excuses.seen else FuzzVerdict.NOTHING_FOUND
+        explained = self.out_of_restarts and (self.known.seen.total() or self.excuses.seen.total())
+        return FuzzVerdict.UNUSABLE if self.because and not explained else FuzzVerdict.NOTHING_FOUND
 
     def run(self) -> FuzzVerdict:
         """Searches. Raises AdapterUnavailable, CannotFuzz, CorpusError, and FuzzerError if the guided process fails."""
@@ -80,10 +83,12 @@ class ByteSearch:
         hello = adapter.start()
         if why := _lacking(self.protocol, hello):
             raise CannotFuzz(f"{hello.name} cannot be fuzzed: {why}")
+        check_claims(hello)
         self.seeds = take_readings(self.seeds, claimed_readings(self.protocol, hello.readings))
         self.on_hello(hello)
         limit = hello.protocols[self.protocol].limits.get("max_payload")
-        decoder = Decoder(adapter, self.seeds, min(LONGEST, limit) if type(limit) is int and limit > 0 else LONGEST)
+        longest = min(LONGEST, limit) if type(limit) is int and limit > 0 else LONGEST
+        decoder = Decoder(adapter, self.seeds, longest, self.settings.restarts)
         until = time.monotonic() + self.settings.seconds if self.settings.seconds else None
         search = Search(self.seeds, decoder, corpus, until, lambda inputs, kept: self.on_progress(Status(inputs, 0, kept)))
         search.known, search.excuses = self.known, self.excuses
@@ -91,7 +96,7 @@ class ByteSearch:
         try:
             search.search(name, self.settings.seed, INPUTS[self.settings.profile])
         except Over as over:
-            self.because = over.because
+            self.because, self.out_of_restarts = over.because, isinstance(over, OutOfRestarts)
         finally:
             self.flaw, self.kept, self.status = search.flaw, search.found, Status(search.inputs)
             self.replayed, self.gone = search.replayed, search.gone

@@ -41,6 +41,7 @@ class Flaw:
     expected: Any = None
     actual: Any = None
     errors: str = ""  #: a traceback, or the end of the implementation's standard error
+    about: str = ""  #: of an implementation that gives no result: the type of the message, or why it is none
 
     @property
     def what(self) -> tuple[str, str]:
@@ -93,5 +94,5 @@ def flaw_of(codec: Codec[Any], data: bytes, *, one_form: bool) -> Flaw | None:
 
 def name_flaw(flaw: Flaw) -> str:
     """Names a fault of a decoder by its kind, the type of the message, and the detail."""
-    about = next((sort_of(value) for value in (flaw.expected, flaw.actual) if isinstance(value, dict)), "")
+    about = next((sort_of(value) for value in (flaw.expected, flaw.actual) if isinstance(value, dict)), flaw.about)
     return "/".join(one_word(part) for part in (flaw.kind, flaw.name or about, flaw.detail) if part)

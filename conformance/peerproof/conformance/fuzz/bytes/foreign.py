@@ -29,6 +29,7 @@ from peerproof.conformance.fuzz.corpus import BYTE_FINDINGS, BYTES, Corpus
 from peerproof.conformance.fuzz.excuses import Excuses
 from peerproof.conformance.fuzz.known_findings import KnownFindings
 from peerproof.conformance.fuzz.restarts import Restarts
+from peerproof.conformance.fuzz.search_settings import MOST_RESTARTS
 from peerproof.conformance.runner.codec_cases import same
 from peerproof.spec.errors import MalformedMessage
 
@@ -43,12 +44,12 @@ _LONGEST_SHAPE: Final = 100  #: characters
 class Decoder:
     """The decoder and the encoder behind an adapter."""
 
-    def __init__(self, adapter: Adapter, seeds: Seeds, longest: int = LONGEST) -> None:
+    def __init__(self, adapter: Adapter, seeds: Seeds, longest: int = LONGEST, restarts: int = MOST_RESTARTS) -> None:
         self.longest = longest
         self._adapter = adapter
         self._seeds = seeds
         self._codec = seeds.codec
-        self._restarts = Restarts(adapter)
+        self._restarts = Restarts(adapter, restarts)
 
     def check(self, data: bytes) -> Flaw | None:
         """Returns the flaw that these bytes alone show. Raises Over."""
@@ -104,8 +105,8 @@ class Decoder:
         self._restarts.start()
 
     def _check_decoding(self, data: bytes, request: Request, reply: Reply | AdapterError) -> tuple[Flaw | None, str]:
-        if (unlike := _no_reply(data, request, reply, self._adapter.take_errors)) or isinstance(reply, AdapterError):
-            return unlike, "trouble"
+        if (failed := self._find_failure(data, request, reply)) or isinstance(reply, AdapterError):
+            return failed, "trouble"
         if reply.get("error"):
             return None, "unsupported"
         rejected, value = reply.get("rejected"), reply.get("value")
@@ -132,16 +133,36 @@ class Decoder:
 
     def _check_encoding(self, data: bytes, request: Request, reply: Reply | AdapterError) -> Flaw | None:
         """Checks that a message that was read is written as the specification writes it."""
-        if (
-            (unlike := _no_reply(data, request, reply, self._adapter.take_errors))
-            or isinstance(reply, AdapterError)
-            or reply.get("error")
-        ):
-            return unlike
+        failed = self._find_failure(data, request, reply)
+        if failed or isinstance(reply, AdapterError) or reply.get("error"):
+            return failed
         expected = self._codec.encode(self._codec.decode(data)).hex()
         if rejected := reply.get("rejected"):
             return Flaw("bytes", data, "it does not write what it has read", "", expected, {"rejected": rejected})
         return None if reply["bytes"] == expected else Flaw("bytes", data, "the bytes differ", "", expected, reply["bytes"])
+
+    def _find_failure(self, data: bytes, request: Request, reply: Reply | AdapterError) -> Flaw | None:
+        """Returns the flaw of a missing, malformed or error reply."""
+        op = request["op"]
+        if isinstance(reply, AdapterError):
+            return self._failure(reply.kind, data, f"at {op} the implementation {reply}", reply.errors)
+        try:
+            check(request, {"id": 0, **reply})
+        except InvalidReply as unlike:
+            return self._failure("misshapen", data, str(unlike))
+        error = reply.get("error")
+        if not error or error["code"] == "unsupported":
+            return None
+        kind = {"panic": "panicked", "timeout": "hung"}.get(error["code"], "error")
+        detail = f"its reply to {op} is the error {error['code']}: {error.get('message', '')}"
+        return self._failure(kind, data, detail, self._adapter.take_errors())
+
+    def _failure(self, kind: str, data: bytes, detail: str, errors: bytes = b"") -> Flaw:
+        try:
+            about = self._codec.form.names[type(self._codec.decode(data))]
+        except MalformedMessage as error:
+            about = error.reason
+        return Flaw(kind, data, detail, errors=errors.decode("utf-8", "backslashreplace"), about=about)
 
 
 @dataclass
@@ -242,23 +263,6 @@ class Search:
             self.flaw = shrinking.flaw
             if self.corpus and path:
                 self.found = self.corpus.keep_instead(path, BYTE_FINDINGS, shrinking.flaw.data)
-
-
-def _no_reply(data: bytes, request: Request, reply: Reply | AdapterError, errors: Callable[[], bytes]) -> Flaw | None:
-    """Returns the flaw of a missing, malformed or error reply; `errors` gives the end of the implementation's standard error."""
-    if isinstance(reply, AdapterError):
-        detail = f"at {request['op']} the implementation {reply}"
-        return Flaw(reply.kind, data, detail, errors=reply.errors.decode("utf-8", "backslashreplace"))
-    try:
-        check(request, {"id": 0, **reply})
-    except InvalidReply as unlike:
-        return Flaw("misshapen", data, str(unlike))
-    error = reply.get("error")
-    if not error or error["code"] == "unsupported":
-        return None
-    kind = {"panic": "panicked", "timeout": "hung"}.get(error["code"], "error")
-    detail = f"its reply to {request['op']} is the error {error['code']}: {error.get('message', '')}"
-    return Flaw(kind, data, detail, errors=errors().decode("utf-8", "backslashreplace"))
 
 
 def _shape(said: str) -> str:

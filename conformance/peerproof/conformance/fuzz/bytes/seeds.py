@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import takewhile
 from typing import Any, Final
 
 from peerproof.conformance.clauses.catalogue import in_order, specification
 from peerproof.conformance.runner import codec_cases
 from peerproof.conformance.traces.other_readings import Taken, specification_by
-from peerproof.conformance.vectors.suite import Suite, Vector
+from peerproof.conformance.vectors.suite import Suite, Vector, load
 from peerproof.spec.forms.packing import Codec
 
 #: Maximum bytes of an input.
@@ -30,11 +31,7 @@ class Seeds:
 
     def clauses(self, data: bytes, message: str | None) -> list[str]:
         """Returns the clauses of the vector with the most similar bytes, of this message type, or None for malformed bytes."""
-        about = [(known, vector) for vector in self.vectors if _about(vector) == message for known in _data(vector)]
-        if not about:
-            return []
-        _, nearest = max(about, key=lambda one: (_count_alike(one[0], data), -abs(len(one[0]) - len(data))))
-        return sorted(nearest.clauses, key=in_order)
+        return _nearest_clauses([vector for vector in self.vectors if _about(vector) == message], data, _count_alike)
 
 
 def seeds_of(suite: Suite, protocol: str) -> Seeds:
@@ -57,6 +54,27 @@ def read(seeds: Seeds, data: bytes) -> Any:
         return seeds.codec.decode(data)
     except Exception:  # noqa: BLE001  # this may be the flaw
         return None
+
+
+@cache
+def format_clauses(protocol: str, data: bytes) -> Sequence[str]:
+    """
+    Returns the clauses about the form of messages that bytes contradict: those of the message with the most similar bytes.
+
+    >>> format_clauses("scuttlebutt", b"?")
+    ['B-32', 'B-40', 'B-41']
+    """
+    vectors = load(protocol=protocol).vectors
+    return _nearest_clauses([vector for vector in vectors if vector.layer == "codec" and _about(vector)], data, _count_front)
+
+
+def _nearest_clauses(vectors: Sequence[Vector], data: bytes, count: Callable[[bytes, bytes], int]) -> list[str]:
+    """Returns the clauses of the vector with the most similar bytes; `count` counts those that two have in common."""
+    known = [(one, vector) for vector in vectors for one in _data(vector)]
+    if not known:
+        return []
+    _, nearest = max(known, key=lambda one: (count(one[0], data), -abs(len(one[0]) - len(data))))
+    return sorted(nearest.clauses, key=in_order)
 
 
 def _data(vector: Vector) -> Iterator[bytes]:
