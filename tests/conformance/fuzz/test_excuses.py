@@ -11,17 +11,16 @@ from tests.support.catching import path_of
 
 from peerproof.cli.main import main
 from peerproof.conformance.fuzz.excuses import Excuses
-from peerproof.conformance.readings.reading import readings_of
+from peerproof.conformance.readings.reading import combine, readings_of
 from peerproof.reference.divergences.scuttlebutt import BD02, BD04
 from peerproof.reference.harness.harness import Harness
 
 LONG = pytest.mark.minute  #: a whole search, again with strict decisions; others do that in `make test`
 
 
-def variant_of(clause: str, name: str) -> type[Any]:
-    """The reference with another reading."""
-    reading = next(one for one in readings_of("scuttlebutt") if (one.clause, one.name) == (clause, name))
-    return type(reading.variant("scuttlebutt"))
+def variant_of(*named: tuple[str, str], protocol: str = "scuttlebutt") -> type[Any]:
+    """The reference with other readings, by clause and name."""
+    return type(combine(protocol, [one for one in readings_of(protocol) if (one.clause, one.name) in named]))
 
 
 def declaring(base: type[Any], readings: dict[str, str]) -> type[Any]:
@@ -35,12 +34,28 @@ def declaring(base: type[Any], readings: dict[str, str]) -> type[Any]:
     return Declaring
 
 
-class AcceptsAnyPair(variant_of("BA-03", "accepted")):  # type: ignore[misc]
+class AcceptsAnyPair(variant_of(("BA-03", "accepted"))):  # type: ignore[misc]
     """Sets also what no datagram can hold."""
 
 
-class RespondsAlways(variant_of("BA-32", "empty-responses")):  # type: ignore[misc]
+class RespondsAlways(variant_of(("BA-32", "empty-responses"))):  # type: ignore[misc]
     """Sends digest responses without entries."""
+
+
+class RespondsWithAllPeers(variant_of(("BA-08", "all-known-peers"), ("BA-32", "empty-responses"))):  # type: ignore[misc]
+    """Takes two decisions otherwise, which show in the same step."""
+
+
+class ProbesInItsOwnForm(variant_of(("SA-41", "another-form"), protocol="swim")):  # type: ignore[misc]
+    """Sends probes that the specification cannot read: the document gives them no form."""
+
+
+class SaysThatItsProbesHaveTheirOwnForm(declaring(ProbesInItsOwnForm, {"SA-41": "another-form"})):  # type: ignore[misc]
+    """The same, and its hello declares so."""
+
+
+class SaysWhatIsUnknown(declaring(Harness, {"BA-20": "no-such-reading"})):  # type: ignore[misc]
+    """Declares a reading that is not described."""
 
 
 class SaysThatItRespondsAlways(declaring(RespondsAlways, {"BA-32": "empty-responses"})):  # type: ignore[misc]
@@ -51,7 +66,7 @@ class OnlySaysThatItRespondsAlways(declaring(Harness, {"BA-32": "empty-responses
     """Declares a reading, and takes the other."""
 
 
-class Utf8Only(variant_of("BA-02", "utf-8-only")):  # type: ignore[misc]
+class Utf8Only(variant_of(("BA-02", "utf-8-only"))):  # type: ignore[misc]
     """Rejects strings that are not UTF-8."""
 
 
@@ -118,6 +133,35 @@ def test_a_declared_reading_ends_no_run_and_what_contradicts_it_is_found(capsys:
     ):
         assert main(["fuzz", "scuttlebutt", *strictly, "--impl", f"py:{path_of(contrary)}"]) == 1
         assert f"\n  judged by the readings that its hello declares: {reading}\n" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_readings_that_show_in_one_step_explain_it_together(capsys: Capture) -> None:
+    assert main(["fuzz", "scuttlebutt", "--impl", f"py:{path_of(RespondsWithAllPeers)}"]) == 0
+
+    text = capsys.readouterr().out
+    both = "BA-08 as all-known-peers and BA-32 as empty-responses"
+    assert f"only BA-08 and BA-32 ask for this, not the document; another reading explains it: {both}\n" in text
+    assert '"readings": {"BA-32": "empty-responses", "BA-08": "all-known-peers"}' in text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("variant", [ProbesInItsOwnForm, SaysThatItsProbesHaveTheirOwnForm])
+def test_a_message_without_a_form_in_the_document_may_have_any_declared_or_not(variant: type, capsys: Capture) -> None:
+    assert main(["fuzz", "swim", "--seconds", "3", "--impl", f"py:{path_of(variant)}"]) == 0
+
+    text, said = capsys.readouterr()
+    assert "times: unreadable/probe_node: only SA-41 asks for this, not the document" in text
+    is_declared = variant is SaysThatItsProbesHaveTheirOwnForm
+    assert ("hello declares SA-41 as another-form: the document leaves this open, so that no behaviour" in said) is is_declared
+    assert "judged by" not in said
+
+
+@pytest.mark.parametrize("how", [[], ["--bytes"]], ids=["nodes", "decoder"])
+def test_a_declared_reading_that_is_not_described_ends_with_3(how: list[str], capsys: Capture) -> None:
+    assert main(["fuzz", "scuttlebutt", *how, "--impl", f"py:{path_of(SaysWhatIsUnknown)}"]) == 3
+
+    assert "hello claims BA-20 as 'no-such-reading'; described are unspecified" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

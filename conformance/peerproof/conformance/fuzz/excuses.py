@@ -33,10 +33,11 @@ from peerproof.conformance.traces.other_readings import (
     read_explanations,
     specification_by,
 )
-from peerproof.spec.core import Specification
+from peerproof.spec.core import Send, Specification
+from peerproof.spec.errors import MalformedMessage, NotEnabled
 
 #: The kinds of findings in which effects differ.
-EFFECTS: Final = ("messages", "events", "refused")
+EFFECTS: Final = ("messages", "events", "refused", "unreadable")
 
 #: The most outcomes of a step that are compared with those of an open reading.
 MOST_COMPARED: Final = 20
@@ -89,29 +90,28 @@ class Excuses:
 
 def explain_finding(place: Place, finding: Finding, answers: Sequence[Answer], follower: Follower) -> Explanations:
     """Returns the readings of decisions that explain what a node did, of which the last step is the finding."""
-    if finding.kind in (*ADAPTERS_OWN, "clock", "unreadable"):
+    if finding.kind in (*ADAPTERS_OWN, "clock"):
         return ()
     protocol, taken = place.birth.spec.NAME, follower.taken
     read = readings_of(protocol)
     declared = {read[number].clause for number in taken}
     left = [number for number, one in enumerate(read) if one.clause not in declared]
-    found: list[Explanation] = []
-    if finding.kind not in FAILURES:
-        closed = [number for number in definite_readings(protocol) if number in left]
-        found = explain(protocol, taken, closed, partial(_follow_all, place, follower, protocol), most=1)
-    if not found:
-        found = [
-            Explanation((number,), (number,))
-            for number in left
-            if (read[number].ends or (read[number].is_open and finding.kind in EFFECTS))
-            and _leaves_open(
-                place,
-                specification_by(protocol, add_readings(taken, number)),
-                answers,
-                None if read[number].ends else follower,
-            )
-        ]
-    return read_explanations(protocol, found)
+    shows = finding.kind not in (*FAILURES, "unreadable")
+    closed = [number for number in definite_readings(protocol) if number in left and shows]
+    follow = partial(_follow_all, place, follower, protocol)
+    found = explain(protocol, taken, closed, follow, most=1)
+    if found:
+        return read_explanations(protocol, found)
+    by = {number: specification_by(protocol, add_readings(taken, number)) for number in left}
+    changing = [number for number in left if _changes_step(place, by[number], answers)]
+    are_open = [number for number in left if read[number].is_open and finding.kind in EFFECTS]
+    silent = [number for number in are_open if _leaves_open(place, by[number], answers, follower)]
+    found = [
+        Explanation((number,), (number,)) for number in left if number in silent or (read[number].ends and number in changing)
+    ]
+    return read_explanations(
+        protocol, found or explain(protocol, taken, [number for number in closed if number in changing], follow)
+    )
 
 
 def _follow_all(place: Place, follower: Follower, protocol: str, taken: Taken) -> bool | None:
@@ -128,23 +128,42 @@ def _follow_all(place: Place, follower: Follower, protocol: str, taken: Taken) -
     return True
 
 
-def _leaves_open(place: Place, spec: Specification, answers: Sequence[Answer], follower: Follower | None) -> bool:
-    """
-    Returns True if the document is silent about the last step, as an open reading shows by what it changes.
-
-    Without a follower the step may be any, and an implementation may even come to an end.
-    """
+def _changes_step(place: Place, spec: Specification, answers: Sequence[Answer]) -> bool:
+    """Returns True if the last step has other outcomes by a reading; then it may matter together with others."""
     right = _outcomes(place.birth, place, answers)
     try:
         other = _outcomes(replace(place.birth, spec=spec), place, answers)
     except Exception:  # noqa: BLE001  # with this reading an implementation may come to an end
-        return follower is None
-    if follower is None:
-        return {(one.node, one.effects, one.refused) for one in right} != {(one.node, one.effects, one.refused) for one in other}
+        return True
+    return {(one.node, one.effects, one.refused) for one in right} != {(one.node, one.effects, one.refused) for one in other}
+
+
+def _leaves_open(place: Place, spec: Specification, answers: Sequence[Answer], follower: Follower) -> bool:
+    """
+    Returns True if the document is silent about what differs in the last step, as an open reading shows by what it changes.
+
+    If the reading gives a message of the step another form, what was sent may be this message.
+    """
+    right = _outcomes(place.birth, place, answers)
+    try:
+        other = _outcomes(replace(place.birth, spec=spec), place, answers)
+    except Exception:  # noqa: BLE001  # a reading need not be able to do what only the specification leads to
+        return False
+    sent = (part.message for one in right for part in one.effects if isinstance(part, Send))
+    if any(_has_other_form(place.birth.spec, spec, message) for message in sent):
+        return True
     shown = place.shown.get(len(place.fed) - 1)
     if shown is None:
         return False
     return is_silent([*map(follower.plain_reaction, right)], [*map(follower.plain_reaction, other)], follower.plain_shown(shown))
+
+
+def _has_other_form(spec: Specification, other: Specification, message: Any) -> bool:
+    """Returns True if a reading writes a message in another form, or not at all."""
+    try:
+        return bool(other.MESSAGE.encode(message) != spec.MESSAGE.encode(message))
+    except (MalformedMessage, NotEnabled):
+        return True
 
 
 def _outcomes(birth: Birth, place: Place, answers: Sequence[Answer]) -> list[Reaction]:
