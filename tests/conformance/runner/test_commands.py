@@ -211,7 +211,8 @@ def test_a_list_counts_the_vectors_of_the_protocol(capsys: Capture) -> None:
     [([], ["scuttlebutt", "…"]), (["-v"], ["scuttlebutt", "swim", "wendy", "peter", "distkv"])],
 )
 def test_a_replay_shows_the_protocol_of_the_vector_in_hello(options: list[str], protocols: list[str], capsys: Capture) -> None:
-    assert main(["vectors", "replay", "digest-request-of-one", *options]) == 0
+    every = "py:peerproof.reference.harness.harness:Harness"
+    assert main(["vectors", "replay", "digest-request-of-one", "--impl", every, *options]) == 0
 
     hello = json.loads(capsys.readouterr().out.splitlines()[1].removeprefix("< "))
     assert list(hello["protocols"]) == protocols
