@@ -107,7 +107,7 @@ def test_a_node_that_sends_what_is_no_message_is_named_with_the_reason(
 
     reason = r"entries\[0\]\.version: expected an unsigned 64-bit integer, found 18446744073709551616 \(bad_value\)"
     out = capsys.readouterr().out
-    assert re.search(rf"^      node {parse(lines[at]).node} sent \S+ what is no message: {reason}$", out, re.MULTILINE)
+    assert re.search(rf"^      node {parse(lines[at]).node} sent \S+ something that is no message: {reason}$", out, re.MULTILINE)
 
 
 @pytest.mark.parametrize(("kind", "name", "clause"), [("timer", "quantum", "S-43"), ("api", "probe_node", "S-52")])
@@ -132,6 +132,11 @@ def cut_the_start(lines: list[str]) -> None:
     del lines[: of(lines, "start", "") + 1]
 
 
+def garble(lines: list[str]) -> None:
+    at = of(lines, "recv", '"type":"digest_request"')
+    lines[at] = lines[at].replace('"type":"digest_request"', '"type":"gossip"', 1)
+
+
 @pytest.mark.parametrize(
     ("disturb", "words"),
     [
@@ -139,6 +144,7 @@ def cut_the_start(lines: list[str]) -> None:
         (double, "line missing, duplicated or out of place: expected seq "),
         (swap, "line missing, duplicated or out of place: expected seq "),
         (cut_the_start, "the trace begins in the middle: its first line is seq 1"),
+        (garble, "this recv is no event of the protocol: type: expected one of digest_request, "),
     ],
 )
 def test_a_fault_of_the_log_is_none_of_the_node(

@@ -189,7 +189,7 @@ def test_ignored_lines_are_no_events(part: dict[str, Any]) -> None:
         (
             {"ev.kind": "put", "to": ["x"], "pairs": [{"who": [], "k": 1}]},
             "not_a_message",
-            " sent what is no message: bad_value: entries[0]",
+            " sent something that is no message: bad_value: entries[0]",
         ),
         ({"ev.kind": "set", "k": 3}, "bad_field", "not a valid api of scuttlebutt: key: expected a string"),
     ],

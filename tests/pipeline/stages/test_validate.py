@@ -73,6 +73,7 @@ LOG_FAULTS: dict[str, tuple[Callable[[list[Event]], list[Event]], list[tuple[str
     ),
     "two of one number": (lambda e: [*e[:21], e[20]._replace(t_us=0), *e[21:]], [("TwoLinesOfOneNumber", 20)], None),
     "no start": (lambda e: e[1:], [("NoStart", 1)], 0),
+    "no event": (lambda e: [*e[:20], e[20]._replace(args='{"type":"gossip"}'), *e[21:]], [("Event", 20)], 21),
 }
 
 

@@ -102,6 +102,17 @@ def test_a_log_that_does_not_say_what_became_of_messages_is_not_judged() -> None
     assert "kind sent" in row["message"]
 
 
+def test_a_message_that_is_none_accuses_no_node_that_it_came_to() -> None:
+    events = foreign(calm("scuttlebutt"))
+    at = next(event.seq for event in events[20:] if event.kind == "recv")
+    events[at] = events[at]._replace(args='{"type":"gossip"}')
+
+    verdict, (row,) = checked(events)
+
+    assert (verdict.verdict, row["severity"], row["property"], row["seq"]) == ("undetermined", "log", "Event", at)
+    assert row["message"].startswith("this recv is no event of the protocol: type: expected one of digest_request, ")
+
+
 @pytest.mark.parametrize("protocol", ["scuttlebutt", "swim"])
 @pytest.mark.parametrize("dropped", ["all", "one"])
 def test_a_log_without_the_line_of_a_timer_accuses_no_node(protocol: str, dropped: str) -> None:

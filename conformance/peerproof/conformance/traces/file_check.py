@@ -67,7 +67,7 @@ def log_fault(divergence: Divergence, *, is_first: bool) -> str:
         return f"the trace begins in the middle: {first}; a part of a log must begin with a start of the node"
     if divergence.what == "seq":
         return f"line missing, duplicated or out of place: expected seq {divergence.expected}, found {divergence.actual}"
-    return ""
+    return f"this {line.kind} is no event of the protocol: {divergence.actual}" if divergence.what == "args" else ""
 
 
 @dataclass(slots=True)

@@ -329,12 +329,20 @@ NAMES: Final[Mapping[str, str]] = {
 }
 
 
+def no_event(ref: Ref, why: str) -> Finding:
+    """Returns the finding of a line that is no event of the protocol, a fault of the log: what comes in may be anything."""
+    message = f"this {ref.event.kind} is no event of the protocol: {why}; nothing is checked from there to the next start"
+    return Finding("log", NAMES["args"], message, ref)
+
+
 def finding_of(specification: Specification, before: Any, ref: Ref, divergence: Divergence) -> Finding:
     """Returns the finding of a divergence; `before` is the state of the node before the step."""
     if isinstance(divergence, Difference):
         message = f"{divergence_text(divergence)}; {explanation_text(divergence.explanations)}"
         named = NAMES[divergence.what], message, ref, explanation_clauses(divergence.explanations)
         return Finding(DIFFERS, *named, divergence.expected, divergence.actual)
+    if divergence.what == "args":
+        return no_event(ref, str(divergence.actual))
     broken = [] if divergence.what != "effects" or before is None else list(_find_broken(specification, before, divergence))
     clauses = dict.fromkeys(clause for holding in broken for clause in holding.clauses)
     about = f"; this contradicts the property that {broken[0].about}" if broken else ""
@@ -387,7 +395,7 @@ def no_message_text(specification: Specification, divergence: Divergence) -> str
     """Says what a node sent that is no message of the protocol, and why; empty if it sent messages only."""
     sent = [effect["send"] for effect in divergence.actual if "send" in effect] if divergence.what == "effects" else []
     for send in sent:
-        said = f"node {divergence.line.node} sent {send['to']} what is no message"
+        said = f"node {divergence.line.node} sent {send['to']} something that is no message"
         try:
             specification.MESSAGE.encode(specification.MESSAGE.value(send["message"]))
         except MalformedMessage as error:

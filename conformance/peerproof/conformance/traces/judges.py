@@ -21,7 +21,7 @@ from peerproof.conformance.diagrams.labels import message_text
 from peerproof.conformance.traces.event_text import instant_text
 from peerproof.conformance.traces.events import Event, Ref, Rows, line_of, text_of
 from peerproof.conformance.traces.fair_relation import FairJudgement, FairRelation
-from peerproof.conformance.traces.findings import DIFFERS, Finding, Severity, finding_of, severity_of, step_clauses
+from peerproof.conformance.traces.findings import DIFFERS, Finding, Severity, finding_of, no_event, severity_of, step_clauses
 from peerproof.conformance.traces.node_log import EARLY
 from peerproof.conformance.traces.other_readings import Explanations, Taken, explanation_clauses, explanation_text
 from peerproof.spec.core import TCP, NodeId, Send, Specification
@@ -144,7 +144,8 @@ class ReplayJudge(Judge):
         if divergence is None:
             return None
         if self.is_lost:
-            self.lose(f"nothing is checked from the divergence at event {event.seq} to the next start", AFTER_DIVERGENCE)
+            what, reason = ("fault of the log", AFTER_FAULT) if divergence.what == "args" else ("divergence", AFTER_DIVERGENCE)
+            self.lose(f"nothing is checked from the {what} at event {event.seq} to the next start", reason)
         return finding_of(self._replay.spec, before, ref, divergence)
 
     def _no_start(self, ref: Ref) -> Finding:
@@ -232,7 +233,8 @@ class RelationJudge(Judge):
             judgement, explanations, is_known = self._judgement(event)
             self._set_timers(event)
         except (MalformedMessage, ValueError) as error:
-            judgement, explanations, is_known = FairJudgement(Judgement(Opinion.REJECTED, why=str(error)))
+            self.lose(f"event {event.seq} is no event of the protocol")
+            return no_event(ref, str(error))
         if judgement.opinion is Opinion.ACCEPTED:
             self.is_lost = False
             return None

@@ -99,7 +99,8 @@ class ForeignLines:
             return message_type(rule.kind, plain), None, json_text(plain)
         except MalformedMessage as error:
             if rule.octets or rule.kind in MESSAGES:
-                did, what = "received" if rule.kind == "recv" else "sent", "bytes that are" if rule.octets else "what is"
+                did = "received" if rule.kind == "recv" else "sent"
+                what = "bytes that are" if rule.octets else "something that is"
                 said = f"node {column_text(self._mapping.node(line))} {did} {what} no message"
                 raise Unreadable("not_a_message", f"{said}: {error.reason}: {error.detail}") from None
             raise Unreadable("bad_field", f"not a valid {rule.kind} of {self._protocol}: {error.detail}") from None
