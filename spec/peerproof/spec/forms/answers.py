@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
-from peerproof.spec.forms.form import Flag, Form, Plain, members, misfit
+from peerproof.spec.forms.form import Flag, Form, ListOf, Plain, members, misfit
 
 
 class Answer(NamedTuple):
@@ -56,6 +57,17 @@ class Items(Form):
         if not isinstance(plain, list) or len(plain) != len(self.forms):
             raise misfit(where, f"a list of {', '.join(self.forms)}", plain)
         return [form.value(item, f"{where}.{name}") for (name, form), item in zip(self.forms.items(), plain, strict=True)]
+
+
+@dataclass(frozen=True)
+class Sorted(ListOf):
+    """A list of objects without an order of its own; its canonical form is sorted by one of their members."""
+
+    member: str
+
+    def plain(self, value: Any) -> Plain:
+        """A sorted list."""
+        return super().plain(sorted(value, key=itemgetter(self.member)))
 
 
 @dataclass(frozen=True)

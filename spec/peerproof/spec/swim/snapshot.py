@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final, NamedTuple
 
 from peerproof.spec.forms import state_form
-from peerproof.spec.forms.answers import COUNT, FLAG, Answer, Members
+from peerproof.spec.forms.answers import COUNT, FLAG, Answer, Members, Sorted
 from peerproof.spec.forms.form import Flag, Integer, ListOf, OneOf, Optional, Plain, Record, misfit
 from peerproof.spec.forms.state_form import ShownAs, rows_by, rows_of, set_of
 from peerproof.spec.swim.forms import COUNTER, DATA, EVENT, EVENT_TYPE, HOST, INCARNATION, PORT, UUID_TEXT
@@ -76,7 +76,7 @@ ANSWERS: Final = {
     "total_size": Answer("The number of known nodes, this one among them.", COUNT),
     "active_size": Answer("The number of active nodes, this one among them.", COUNT),
     "node_info": Answer('What is known of the node that `"args": {"uuid": …}` names, or null.', Optional(_ROW)),
-    "nodes": Answer("What is known of every other node, by uuid.", ListOf(_ROW)),
+    "nodes": Answer("What is known of every other node, in any order.", Sorted(_ROW, "uuid")),
     "own": Answer(
         "What the node knows of itself; `joined` says whether it has exchanged its state with all that it knows.",
         Members(uuid=UUID_TEXT, restart=COUNTER, tx=COUNTER, joined=FLAG, isolated=FLAG, left=FLAG),
