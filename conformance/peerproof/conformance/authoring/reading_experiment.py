@@ -32,6 +32,7 @@ from peerproof.spec.protocols import PROTOCOLS
 
 SEED: Final = "0"
 MOST_TOGETHER: Final = 256  #: maximum number of combinations of readings run for a case; above it, any outcome is accepted
+MOST_OF: Final[Mapping[str, int]] = {"swim": 1024}  #: the same, of protocols of which few cases have more than that
 
 _Found: TypeAlias = dict[str, dict[str, dict[str, dict[str, str]]]]  #: `Basis.decisions` under construction
 
@@ -171,7 +172,7 @@ def _try_together(
     `closed` has the numbers of the readings that change each case to a known outcome.
     """
     for name, numbers in closed.items():
-        if _count_ways(readings, numbers) > MOST_TOGETHER:
+        if _count_ways(readings, numbers) > MOST_OF.get(protocol, MOST_TOGETHER):
             first = {readings[number].clause: readings[number].name for number in reversed(numbers)}
             for at in decisions[every[name].vector.id].values():
                 if len(at) > 1:
