@@ -59,7 +59,8 @@ def on_node_join(state: State, join: NodeJoin) -> Next:
     """
     A node wants to join: it gets the routing table, from the first node also the neighborhood set, from the last the leaf set.
 
-    The joiner is added to no table yet [WA-47]. All tables go in one message; a second join is answered again. [W-48…W-50]
+    The joiner is added to no table yet [WA-47]. All tables go in one message [WA-74]. A second join is answered again.
+    [W-48…W-50]
     """
     hop = min(join.header.hop + 1, MOST_HOPS)
     joiner = join.header.sender

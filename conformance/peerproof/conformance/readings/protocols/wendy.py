@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
 from peerproof.conformance.readings.reading import Readings
-from peerproof.spec.core import Expired, NodeId, Notify, Pick, Send, SetTimer, Step, Table
+from peerproof.spec.core import Expired, NodeId, Notify, Pick, Send, Sent, SetTimer, Step, Table
 from peerproof.spec.errors import NotEnabled
 from peerproof.spec.wendy.codec import ENVELOPE, MASK, NODE, TABLES
 from peerproof.spec.wendy.ids import Id, Ring
@@ -44,7 +44,9 @@ from peerproof.spec.wendy.messages import (
     NodeJoined,
     NodeRace,
     NodeRepair,
+    RepairTimeout,
     StateData,
+    StateRequest,
     Tables,
     Versions,
 )
@@ -57,7 +59,7 @@ from peerproof.spec.wendy.proximity import (
     refresh_score,
     send,
 )
-from peerproof.spec.wendy.repair import advance_repair
+from peerproof.spec.wendy.repair import advance_repair, record_answer
 from peerproof.spec.wendy.routing import leaf_span, next_hop
 from peerproof.spec.wendy.state import CACHE_MS, Config, Stage, State, address, address_of
 from peerproof.spec.wendy.tables import (
@@ -65,11 +67,12 @@ from peerproof.spec.wendy.tables import (
     in_routing_table,
     insert_node,
     nodes_of,
+    remove_node,
     select_tables,
     update_address,
     with_tables,
 )
-from peerproof.spec.wendy.transitions import on_outcome, route_message, step
+from peerproof.spec.wendy.transitions import on_message, on_outcome, on_sent, route_message, step
 
 Right: TypeAlias = Callable[..., Next]
 Order: TypeAlias = Callable[[Node, Tables], Iterable[Node]]
@@ -127,6 +130,16 @@ def _last_of_the_row(state: State, key: Id) -> Node | None:
     return min(closer, key=lambda found: (found[0], -found[1]))[3] if closer else next_hop(state, key)
 
 
+@READINGS.register("WA-11", "last-row-first", "routing.next_hop")
+def _last_row_first(state: State, key: Id) -> Node | None:
+    """Of the rows below that of the key's cell the last one is searched first."""
+    closer = _closer_by_cells(state, key)
+    if not closer:
+        return next_hop(state, key)
+    row = state.config.ring.prefix(state.id, key)
+    return min(closer, key=lambda found: (found[0] > row, -found[0], found[1]))[3]
+
+
 @READINGS.register("WA-16", "best", "state.State.score")
 def _unknown_is_best(state: State, node: Id) -> tuple[bool, int]:
     """An unknown score is better than any that was measured."""
@@ -148,6 +161,16 @@ def _cache_what_was_asked(state: State, to: NodeId, took: int) -> State:
     """The cache has what the requests to unknown nodes took; other messages are not written to it."""
     asked = [node.id for node in state.at(to) if node.id in state.measured]
     return replace(refresh_score(state, to, took), cache=state.cache.put(dict.fromkeys(asked, took)))
+
+
+@READINGS.register("WA-18", "tried-again", "transitions.refresh_score")
+def _try_again_with_new_score(state: State, to: NodeId, took: int) -> State:
+    """A node in the tables that gets a new score is tried in all tables with it at once."""
+    here = [node.id for node in state.at(to) if node.id in state.known]
+    after = refresh_score(state, to, took)
+    for node in here:
+        after = insert_node(after, after.known[node])
+    return after
 
 
 def _start_without(timer: type[Any]) -> Right:
@@ -226,6 +249,22 @@ def _leave_silently(state: State) -> Next:
     return Step(replace(state, stage=Stage.LEFT), ())
 
 
+@READINGS.register("WA-24", "after-more-failures", "transitions.on_sent")
+def _wait_for_more_failures(state: State, sent: Sent[Message]) -> Next:
+    """A node that has not confirmed one message has not gone yet; the message takes a way without it."""
+    if sent.took is not None:
+        return on_sent(state, sent)
+    there = [node.id for node in state.at(sent.to)]
+    without = state = replace(state, measured=state.measured.without([node for node in there if node in state.measured]))
+    for node in there:
+        without = remove_node(without, node)
+    is_forwarded = isinstance(sent.message, Application) or (
+        isinstance(sent.message, NodeJoin) and sent.message.header.sender.id != state.id
+    )
+    after, effects = on_outcome(without if is_forwarded else state, sent.to, sent.message, failed=True)
+    return Step(state if is_forwarded else after, effects)
+
+
 READINGS.add(
     "WA-26",
     "without-timeout",
@@ -239,6 +278,51 @@ def _move_on_while_measuring(state: State, cell: Any) -> Next:
     """The next row is asked though a candidate for the cell is still being measured."""
     step = advance_repair(replace(state, measured=Table()), cell)
     return step._replace(state=replace(step.state, measured=state.measured))
+
+
+def _next_asked(right: Right, state: State, event: Any, pick: Pick) -> Next:
+    """Asks the first node of those that have not answered, when it is its turn; their ids have the order of their columns."""
+    after = right(state, event, pick)
+    effects, now = list(after.effects), after.state
+    for cell, repair in now.repairs.items() if now is not state else ():
+        if not repair.waiting:
+            continue
+        mask, first = Mask(routing_table=True, rows=cell[:1], columns=cell[1:]), min(repair.waiting)
+        old = state.repairs.get(cell)
+        question = send(now, now.known[first], NodeRepair(header(now), mask))
+        if old is None or old.row != repair.row:
+            effects = [effect for effect in effects if effect in question or not _asks_for(effect, mask)]
+        elif old.waiting and min(old.waiting) != first:
+            effects += [*question, SetTimer(RepairTimeout(*cell), now.config.network_timeout)]
+    return after._replace(effects=tuple(effects))
+
+
+def _asks_for(effect: Effect, mask: Mask) -> bool:
+    return isinstance(effect, Send) and isinstance(effect.message, NodeRepair) and effect.message.mask == mask
+
+
+def _stop_at_the_first_found(state: State, data: StateData) -> State:
+    after, entries = record_answer(state, data), data.tables.routing_table or ()
+    found = {state.config.ring.cell(state.id, entry.node.id) for entry in entries if not is_passed_over(state, entry.node)}
+    done = {cell: repair._replace(waiting=frozenset()) for cell, repair in after.repairs.items() if cell in found}
+    return replace(after, repairs=after.repairs.put(done))
+
+
+def _give_up_on_the_asked(state: State, cell: Any) -> Next:
+    repair = state.repairs.get(cell)
+    if repair is None:
+        return Step(state)
+    left = repair._replace(waiting=repair.waiting - {min(repair.waiting, default=state.id)})
+    return advance_repair(replace(state, repairs=state.repairs.put({cell: left})), cell)
+
+
+READINGS.add(
+    "WA-26",
+    "one-after-the-other",
+    "The nodes of a row are asked for a cell one after the other, until one has a node for it.",
+    step=_next_asked,
+    instead={"transitions.record_answer": _stop_at_the_first_found, "transitions.on_repair_timeout": _give_up_on_the_asked},
+)
 
 
 @READINGS.register("WA-28", "the-other-side", "repair.query_leaf_set")
@@ -266,6 +350,12 @@ def _drop_what_fails(state: State, to: NodeId, message: Message, *, failed: bool
     if failed and isinstance(message, Application | NodeJoin) and not is_own_join:
         return Step(state)
     return on_outcome(state, to, message, failed=failed)
+
+
+@READINGS.register("WA-33", "answered-anew", "transitions.on_join_failed")
+def _answer_the_join_anew(state: State, join: NodeJoin) -> Next:
+    """A join that could not be forwarded is handled once more as it was when it arrived."""
+    return on_node_join(state, replace(join, header=replace(join.header, hop=join.header.hop - 1)))
 
 
 def _sender_last(sender: Node, tables: Tables) -> Iterator[Node]:
@@ -307,6 +397,46 @@ READINGS.add(
     "The sender of tables is met after the nodes in them.",
     instead={"proximity.learn_tables": _learning(_sender_last)},
 )
+
+
+def _meeting_senders_of(*kinds: type[Any]) -> Callable[[State, Message], Next]:
+    """Returns a handler of messages that also evaluates the senders of these kinds for the tables."""
+
+    def meet(state: State, message: Message) -> Next:
+        state, effects = on_message(state, message)
+        if not isinstance(message, kinds):
+            return Step(state, effects)
+        after, requests = learn_tables(state, message.header.sender, Tables())
+        return Step(after, effects + requests)
+
+    return meet
+
+
+_ASKING: Final = (NodeRepair, StateRequest)
+READINGS.add(
+    "WA-34",
+    "askers",
+    "The sender of a request for tables is met, too.",
+    instead={"transitions.on_message": _meeting_senders_of(*_ASKING)},
+)
+READINGS.add(
+    "WA-34",
+    "heartbeats",
+    "The sender of a heartbeat is met, too.",
+    instead={"transitions.on_message": _meeting_senders_of(Heartbeat)},
+)
+READINGS.add(
+    "WA-34",
+    "applications",
+    "The node that has made a message of an application is met, too.",
+    instead={"transitions.on_message": _meeting_senders_of(Application)},
+)
+READINGS.add(
+    "WA-34",
+    "every-sender",
+    "The sender of a heartbeat, of a request for tables or of a message of an application is met, too.",
+    instead={"transitions.on_message": _meeting_senders_of(Heartbeat, Application, *_ASKING)},
+)
 READINGS.add(
     "WA-36",
     "like-any-other",
@@ -335,6 +465,28 @@ def _count_no_replacement(state: State, routing_table: Any, leaf_set: LeafSet, n
     if len(routing_table) != len(state.routing_table) or after is state:
         return after
     return replace(after, versions=after.versions._replace(routing_table=state.versions.routing_table))
+
+
+def _with_reorder_counted(before: State, after: State) -> State:
+    old, new = ([node.id for node in state.neighborhood_set] for state in (before, after))
+    if old == new or {*old} != {*new}:
+        return after
+    return replace(after, versions=after.versions._replace(neighborhood_set=before.versions.neighborhood_set + 1))
+
+
+def _count_reorder_of_insertion(state: State, routing_table: Any, leaf_set: LeafSet, neighborhood: tuple[Node, ...]) -> State:
+    return _with_reorder_counted(state, with_tables(state, routing_table, leaf_set, neighborhood))
+
+
+READINGS.add(
+    "WA-39",
+    "reorders",
+    "A new order of the neighborhood set changes its version.",
+    instead={
+        "tables.with_tables": _count_reorder_of_insertion,
+        "transitions.refresh_score": lambda state, *given: _with_reorder_counted(state, refresh_score(state, *given)),
+    },
+)
 
 
 def _with_tables_of(effect: Effect, tables: Tables) -> Effect:
@@ -504,6 +656,79 @@ def _rows_count_as_hops(state: State, join: NodeJoin) -> tuple[Effect, ...] | No
     about = join.header
     rows = state.config.ring.prefix(state.id, about.sender.id) if about.hop == 1 else 0
     return forward_join(state, replace(join, header=replace(about, hop=about.hop + rows)))
+
+
+@READINGS.register("WA-56", "joins-only", "transitions.on_application")
+def _count_hops_of_joins(state: State, message: Application) -> Next:
+    """Only joins count their hops; a message of an application keeps the count that it came with."""
+    return route_message(state, message)
+
+
+@READINGS.register("WA-56", "counted-again", "transitions.on_outcome")
+def _count_again(state: State, to: NodeId, message: Message, *, failed: bool) -> Next:
+    """A message of an application that is routed once more is counted again."""
+    if failed and isinstance(message, Application):
+        return route_message(state, replace(message, header=replace(message.header, hop=message.header.hop + 1)))
+    return on_outcome(state, to, message, failed=failed)
+
+
+def _asking_with(change: Callable[[State, NodeRepair], Message]) -> Right:
+    """Returns a step that asks for tables with other messages."""
+
+    def ask(right: Right, state: State, event: Any, pick: Pick) -> Next:
+        after = right(state, event, pick)
+        changed = (
+            replace(effect, message=change(state, effect.message))
+            if isinstance(effect, Send) and isinstance(effect.message, NodeRepair)
+            else effect
+            for effect in after.effects
+        )
+        return after._replace(effects=tuple(changed))
+
+    return ask
+
+
+READINGS.add(
+    "WA-57",
+    "own-key",
+    "The key of a repair of the leaf set is the own id, as in other repairs.",
+    step=_asking_with(lambda state, question: replace(question, header=replace(question.header, key=state.id))),
+)
+READINGS.add(
+    "WA-57",
+    "state-requests",
+    "Tables are asked for with state requests, whose key is the own id, and not with repairs.",
+    step=_asking_with(lambda state, question: StateRequest(replace(question.header, key=state.id), question.mask)),
+)
+
+
+def _both(one: NodeRepair, other: NodeRepair) -> NodeRepair | None:
+    """Returns one request for what two ask for; None if they ask for different cells."""
+    if one.mask.rows and other.mask.rows:
+        return None
+    mask: Any = [mine or theirs for mine, theirs in zip(one.mask, other.mask, strict=True)]
+    return NodeRepair(one.header if one.mask.leaf_set else other.header, Mask(*mask))
+
+
+@READINGS.register("WA-57", "one-request", "step")
+def _ask_each_node_once(right: Right, state: State, event: Any, pick: Pick) -> Next:
+    """
+    All that one event has a node ask another one for is asked with one request.
+
+    Its key is that of a repair of the leaf set, if that is asked for.
+    """
+    after = right(state, event, pick)
+    effects: list[Effect] = []
+    asked: dict[NodeId, int] = {}
+    for effect in after.effects:
+        if isinstance(effect, Send) and isinstance(effect.message, NodeRepair):
+            place = asked.setdefault(effect.to, len(effects))
+            before = effects[place].message if place < len(effects) else None  # type: ignore[union-attr]  # it was sent
+            if isinstance(before, NodeRepair) and (both := _both(before, effect.message)):
+                effects[place] = replace(effect, message=both)
+                continue
+        effects.append(effect)
+    return after._replace(effects=tuple(effects))
 
 
 def _tells(effect: Effect, kinds: tuple[type[Any], ...]) -> bool:
@@ -710,6 +935,14 @@ READINGS.add(
 )
 
 
+@READINGS.register("WA-72", "joined-with-leaf-set", "step")
+def _join_with_the_leaf_set(right: Right, state: State, event: Any, pick: Pick) -> Next:
+    """The node reports that it has joined when the leaf set of the destination has arrived."""
+    after = _without(Joined)(right, state, event, pick)
+    has_leaf_set = (state.stage, after.state.stage) == (Stage.JOINING, Stage.WAITING)
+    return after._replace(effects=(*after.effects, Notify(Joined()))) if has_leaf_set else after
+
+
 @READINGS.register("WA-72", "every-announcer", "joining.on_node_announcement")
 def _tell_of_every_announcer(state: State, announcement: NodeAnnouncement) -> Next:
     """Every announcement of a node is reported to the application, even if the node is not taken in."""
@@ -719,15 +952,34 @@ def _tell_of_every_announcer(state: State, announcement: NodeAnnouncement) -> Ne
     return Step(after, (Notify(NodeJoined(announcement.header.sender)), *effects))
 
 
+def _one_table_each(data: StateData) -> Iterator[StateData]:
+    """Yields a message for each table of a message, in the order in which the document names them."""
+    rt, ls, ns = data.tables
+    parts = (Tables(routing_table=rt), Tables(neighborhood_set=ns), Tables(leaf_set=ls))
+    for tables in [part for part in parts if any(table is not None for table in part)] or [data.tables]:
+        yield replace(data, tables=tables, destination=data.destination and tables.leaf_set is not None)
+
+
+@READINGS.register("WA-74", "one-table-each", "step")
+def _send_each_table_alone(right: Right, state: State, event: Any, pick: Pick) -> Next:
+    """Each table that is sent to a joiner, or to a node that asks, goes in a message of its own."""
+    after = right(state, event, pick)
+    effects: list[Effect] = []
+    for effect in after.effects:
+        if isinstance(effect, Send) and isinstance(effect.message, StateData):
+            effects += [replace(effect, message=part) for part in _one_table_each(effect.message)]
+        else:
+            effects.append(effect)
+    return after._replace(effects=tuple(effects))
+
+
 #: Reasons why a decision has only one reasonable reading -> the decisions.
 SETTLED: Final[Mapping[str, str]] = {
     "to do otherwise contradicts a sentence that it quotes, or the clause that it names": (
         "WA-01 WA-02 WA-03 WA-05 WA-06 WA-07 WA-10 WA-12 WA-13 WA-14 WA-15 WA-21 WA-25 WA-27 WA-29 WA-35 WA-38 WA-41"
     ),
     "otherwise a joiner would be said to have tables that it has not been sent": "WA-40",
-    "the document has no such thing, so that all vectors about it can only differ": (
-        "WA-49 WA-53 WA-55 WA-57 WA-64 WA-65 WA-66 WA-73"
-    ),
+    "the document has no such thing, so that all vectors about it can only differ": ("WA-49 WA-53 WA-55 WA-64 WA-65 WA-66 WA-73"),
     "it may be done, or not": "WA-31",
     "nothing follows from it, and it is not tested": "WA-32 WA-50",
 }
