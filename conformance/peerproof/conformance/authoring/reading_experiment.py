@@ -31,8 +31,8 @@ from peerproof.spec.properties import is_decision
 from peerproof.spec.protocols import PROTOCOLS
 
 SEED: Final = "0"
-MOST_TOGETHER: Final = 256  #: maximum number of combinations of readings run for a case; above it, any outcome is accepted
-MOST_OF: Final[Mapping[str, int]] = {"swim": 1024}  #: the same, of protocols of which few cases have more than that
+#: Maximum number of combinations of readings run for a case; above it, any outcome is accepted. More where few cases have more.
+MOST_TOGETHER: Final = {"scuttlebutt": 256, "swim": 1024, "wendy": 2048, "peter": 2048, "distkv": 256}
 
 _Found: TypeAlias = dict[str, dict[str, dict[str, dict[str, str]]]]  #: `Basis.decisions` under construction
 
@@ -171,8 +171,9 @@ def _try_together(
 
     `closed` has the numbers of the readings that change each case to a known outcome.
     """
+    most = MOST_TOGETHER[protocol]
     for name, numbers in closed.items():
-        if _count_ways(readings, numbers) > MOST_OF.get(protocol, MOST_TOGETHER):
+        if _count_ways(readings, numbers) > most:
             first = {readings[number].clause: readings[number].name for number in reversed(numbers)}
             for at in decisions[every[name].vector.id].values():
                 if len(at) > 1:

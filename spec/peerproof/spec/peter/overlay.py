@@ -17,7 +17,7 @@ Next: TypeAlias = Step[State, Effect]
 
 
 class Underlay:
-    """Wendy, which asks the layer above before it forwards a message. [WA-58]"""
+    """Wendy, which asks the layer above before it forwards a message. [WA-58, PA-35]"""
 
     def initial(self, self_id: NodeId, config: wendy.Config) -> Step[Any, Any]:
         """See `stack.Overlay`."""

@@ -109,7 +109,7 @@ def on_command(state: State, command: Command, seek: Seek) -> Next:
 
 
 def on_notice(state: State, notice: wendy.Notice | Rerouted, seek: Seek) -> Next:
-    """Handles Wendy's notices: nodes that join or go, and messages that pass through this node. [P-01]"""
+    """Handles Wendy's notices: nodes that join or go, and messages that pass through this node. [P-01, PA-36]"""
     match notice:
         case Delivered(application):
             message = lift_message(application)
@@ -191,7 +191,7 @@ def on_sent(state: State, sent: Sent[Message], seek: Seek) -> Next:
 
 
 def on_subscribe_message(state: State, topic: Id, child: Node, seek: Seek) -> Next:
-    """Adds the previous hop as a child. [P-09…P-12, PA-05, PA-06, PA-29, PA-30]"""
+    """Adds the previous hop as a child, the parent as well. [P-09…P-12, PA-05, PA-06, PA-23, PA-29, PA-30]"""
     row = state.row(topic)
     if not is_reachable(state, child) or (child.id not in row.children and state.children() >= MOST_CHILDREN):
         return Step(state)

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
+from peerproof.conformance.readings.protocols.wendy import READINGS as OF_WENDY
 from peerproof.conformance.readings.protocols.wendy import rank_above_first
-from peerproof.conformance.readings.reading import Readings
+from peerproof.conformance.readings.reading import Reading, Readings
+from peerproof.spec import wendy
 from peerproof.spec.core import Notify, Step
+from peerproof.spec.overrides import Overrides
 from peerproof.spec.peter.messages import (
     PUBLISH,
     SUBSCRIBE,
@@ -31,6 +35,7 @@ from peerproof.spec.peter.tree import (
     on_notice,
     on_notify,
     on_rerouted,
+    on_subscribe,
     on_subscribe_message,
     on_unsubscribe_message,
     subscribe_to_parent,
@@ -38,7 +43,7 @@ from peerproof.spec.peter.tree import (
     update_row,
 )
 from peerproof.spec.stack import Request, Seek
-from peerproof.spec.wendy import Delivered, Forward, Forwarding, Id, Leave, Node, Route, SendTo
+from peerproof.spec.wendy import Delivered, Forward, Forwarding, Id, Joined, Leave, Node, Route, SendTo, Stage
 from peerproof.spec.wendy.ids import ID_BYTES
 
 READINGS: Final = Readings()
@@ -49,6 +54,13 @@ def _pad_topic(topic: str) -> Id:
     """A short topic is filled up with zero bytes."""
     octets = topic.encode(errors="replace")
     return id_of_topic(topic) if len(octets) >= ID_BYTES else id_of_topic(topic + "\0" * (ID_BYTES - len(octets)))
+
+
+@READINGS.register("PA-04", "each-subscribe", "tree.on_subscribe")
+def _send_each_subscribe(state: State, topic: Id, seek: Seek) -> Next:
+    """A node that is interested already sends another SUBSCRIBE to its parent when its application subscribes."""
+    after = on_subscribe(state, topic, seek)
+    return after._replace(effects=tree_message(state.row(topic).parent, topic, SUBSCRIBE)) if topic in state.topics else after
 
 
 @READINGS.register("PA-05", "to-the-letter", "tree.on_subscribe_message")
@@ -93,6 +105,19 @@ READINGS.add(
     "An UNSUBSCRIBE goes to the next hop, wherever the SUBSCRIBE has gone.",
     instead={"tree.update_row": _route_unsubscribe, "tree.on_node_joined": _unsubscribe_at_joined},
 )
+
+
+@READINGS.register("PA-10", "without-parent", "tree.on_node_joined")
+def _unsubscribe_without_parent(state: State, node: Node, seek: Seek) -> Next:
+    """A meeting point that is none any more sends the new one an UNSUBSCRIBE, too, before it subscribes there."""
+    after = on_node_joined(state, node, seek)
+    effects: list[TreeEffect] = []
+    for effect in after.effects:
+        command: Any = effect.command if isinstance(effect, Request) else None
+        if command is not None and state.row(command.key).parent is None:
+            effects += tree_message(node, command.key, UNSUBSCRIBE)
+        effects.append(effect)
+    return after._replace(effects=tuple(effects))
 
 
 @READINGS.register("PA-12", "both", "tree.on_node_joined")
@@ -185,6 +210,17 @@ READINGS.add(
     "Of two nodes that are equally far from a topic's id, the one above it is the meeting point.",
     instead={"peerproof.spec.wendy.ids.Ring.rank": rank_above_first},
 )
+
+
+@READINGS.register("PA-23", "no-parent", "tree.on_subscribe_message")
+def _take_no_child_for_parent(state: State, topic: Id, child: Node, seek: Seek) -> Next:
+    """A parent that subscribes becomes a child, and is the parent no more."""
+    parent, after = state.row(topic).parent, on_subscribe_message(state, topic, child, seek)
+    if parent is None or parent.id != child.id:
+        return after
+    return after._replace(state=after.state.with_row(topic, after.state.row(topic)._replace(parent=None)))
+
+
 READINGS.add(
     "PA-25", "no-limit", "Copies are sent on however many nodes have received the event.", instead={"tree.MOST_HOPS": 2**31}
 )
@@ -265,6 +301,14 @@ def _accept_any_purpose(state: State, command: Any, seek: Seek) -> Next:
     return Step(state, (Request(command),)) if isinstance(command, Route) else on_command(state, command, seek)
 
 
+READINGS.add(
+    "PA-31",
+    "untold",
+    "The application is not told where its messages go.",
+    step=next(one.step for one in OF_WENDY if one.clause == "WA-58"),
+)
+
+
 @READINGS.register("PA-32", "farewell", "tree.on_command")
 def _take_leave(state: State, command: Any, seek: Seek) -> Next:
     """A node that leaves unsubscribes first."""
@@ -322,14 +366,62 @@ def _copy_from_anybody(state: State, topic: Id, value: bytes, hop: int, source: 
     return after if source is None else after._replace(effects=tuple(one for one in after.effects if one not in back))
 
 
+#: Other readings of Wendy's document that change what a node of Peter does.
+_BELOW: Final = (
+    ("WA-04", "lower"),
+    ("WA-08", "steps-alone"),
+    ("WA-11", "closest"),
+    ("WA-11", "last"),
+    ("WA-18", "tried-again"),
+    ("WA-20", "all-wait"),
+    ("WA-20", "everywhere-at-once"),
+    ("WA-24", "without-heartbeats"),
+    ("WA-24", "leaves-otherwise"),
+    ("WA-28", "the-other-side"),
+    ("WA-33", "dropped"),
+    ("WA-34", "applications"),
+    ("WA-43", "taken-in"),
+    ("WA-46", "not-yet"),
+    ("WA-47", "joiner-is-met"),
+    ("WA-56", "counted-again"),
+    ("WA-56", "joins-only"),
+    ("WA-57", "state-requests"),
+    ("WA-69", "one-by-one"),
+    ("WA-72", "every-announcer"),
+    ("WA-74", "one-table-each"),
+)
+
+
+def _lift(reading: Reading) -> Overrides:
+    """Returns what a reading of Wendy's document replaces, for Wendy below Peter."""
+    package = wendy.__name__
+    whole = {name: partial(change, getattr(wendy, name)) for name in ("step", "initial") if (change := getattr(reading, name))}
+    return {f"{package}.{place}": function for place, function in {**reading.instead, **whole}.items()}
+
+
+for _one in OF_WENDY:
+    if (_one.clause, _one.name) in _BELOW:
+        READINGS.add("PA-35", f"{_one.clause}-{_one.name}".lower(), _one.text, instead=_lift(_one), is_open=_one.is_open)
+    if _one.clause == "WA-72" and _one.name.startswith("without-"):
+        READINGS.add("PA-36", _one.name, _one.text, step=_one.step)
+
+
+@READINGS.register("PA-36", "joined-with-leaf-set", "step")
+def _join_with_the_leaf_set(right: Callable[..., Any], state: Any, event: Any, pick: Any) -> Any:
+    """The node reports that it has joined when the leaf set of the destination has arrived."""
+    after = right(state, event, pick)
+    others = tuple(effect for effect in after.effects if not (isinstance(effect, Notify) and effect.notice == Joined()))
+    has_leaf_set = (state.lower.stage, after.state.lower.stage) == (Stage.JOINING, Stage.WAITING)
+    return after._replace(effects=(*others, Notify(Joined())) if has_leaf_set else others)
+
+
 #: Reasons why a decision has only one reasonable reading -> the decisions.
 SETTLED: Final[Mapping[str, str]] = {
-    "to do otherwise contradicts P-27": "PA-04 PA-16 PA-19 PA-21",
+    "to do otherwise contradicts P-27": "PA-16 PA-19 PA-21",
     "to do otherwise contradicts P-10": "PA-06",
     "to do otherwise contradicts P-09 or P-11": "PA-08 PA-09",
     "to do otherwise contradicts P-18 or P-19": "PA-13",
     "to do otherwise contradicts P-07 or P-15": "PA-22",
     "PA-27 demands the same of topics without a parent": "PA-11",
     "it is how topics and messages are written, and an adapter can translate it": "PA-01 PA-03 PA-24",
-    "it may be done, or not, and is not tested": "PA-23",
 }
