@@ -31,8 +31,8 @@ from peerproof.spec.properties import is_decision
 from peerproof.spec.protocols import PROTOCOLS
 
 SEED: Final = "0"
-#: Maximum number of combinations of readings run for a case; above it, any outcome is accepted. More where few cases have more.
-MOST_TOGETHER: Final = {"scuttlebutt": 256, "swim": 1024, "wendy": 2048, "peter": 2048, "distkv": 256}
+MOST_TOGETHER: Final = 256  #: maximum number of combinations of readings run for a case; above it, any outcome is accepted
+MOST_OF: Final = {"swim": 1024, "wendy": 2048, "peter": 2048}  #: the same, where few cases have more than that
 
 _Found: TypeAlias = dict[str, dict[str, dict[str, dict[str, str]]]]  #: `Basis.decisions` under construction
 
@@ -171,7 +171,7 @@ def _try_together(
 
     `closed` has the numbers of the readings that change each case to a known outcome.
     """
-    most = MOST_TOGETHER[protocol]
+    most = MOST_OF.get(protocol, MOST_TOGETHER)
     for name, numbers in closed.items():
         if _count_ways(readings, numbers) > most:
             first = {readings[number].clause: readings[number].name for number in reversed(numbers)}
