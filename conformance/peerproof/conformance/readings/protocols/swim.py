@@ -208,13 +208,6 @@ def _heard_by_answers(state: State, ack: Ack, pick: Pick) -> Step[State, Send[Me
     return Step(after if _is_answer(state, ack) else replace(after, heard=state.heard), sends)
 
 
-@READINGS.register("SA-07", "of-those-pinged", "transitions.on_ack")
-def _heard_by_those_pinged(state: State, ack: Ack, pick: Pick) -> Step[State, Send[Message]]:
-    """Only matching acks of nodes that were pinged in this round show that others are there."""
-    after, sends = on_ack(state, ack, pick)
-    return Step(replace(after, heard=state.heard or bool(after.answered - state.answered)), sends)
-
-
 @READINGS.register("SA-07", "counts-misses", "detector.close_round")
 def _count_in_isolation(state: State, pick: Pick) -> tuple[State, Sends]:
     """An isolated node counts misses, and draws no conclusion from them as long as it is isolated."""
