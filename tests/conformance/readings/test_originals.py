@@ -142,7 +142,7 @@ def test_to_tell_a_parent_that_joins_again_what_the_document_says_violates_nothi
     report = judged(variant, [one for at, one in enumerate(written) if at % 10 == 0 or "PA-12" in str(one.rests_on)])
 
     assert {result.status for result in report.results} == {"passed", "differs"}
-    assert {result.decisions for result in report.results if result.status == "differs"} == {("PA-12",)}
+    assert all("PA-12" in result.decisions for result in report.results if result.status == "differs")
     assert report.violates == 0
 
 
