@@ -367,8 +367,8 @@ def _copy_from_anybody(state: State, topic: Id, value: bytes, hop: int, source: 
 
 
 #: Other readings of Wendy's document that change what a node of Peter does.
-#: Not among them are those with which a node is silent where a vector shows what Peter's document demands: WA-08 steps-alone and WA-20
-#: all-wait [P-07, P-11], WA-24 leaves-otherwise [P-15], WA-46 not-yet [P-08].
+#: Not among them are those with which a node is silent where a vector shows what Peter's document demands: WA-08 steps-alone and
+#: WA-20 all-wait [P-07, P-11], WA-24 leaves-otherwise [P-15], WA-46 not-yet [P-08].
 _BELOW: Final = (
     ("WA-04", "lower"),
     ("WA-11", "closest"),
