@@ -19,8 +19,8 @@ def of_path(system: System, path: Iterable[Edge], without: Collection[str] = ())
 
     A message is drawn where it arrives, is lost, or fails. If it was not sent in the step before, its label has the step in which
     it was sent. Messages under way at the end are listed, unless `without` has `net`. Under each step stand the changes at its
-    node, except members named in `without`. A model may render the content of messages (`content_text`) and changes of variables
-    (`change_texts`) in its own way.
+    node, except members named in `without`. An edge that is none of the system's is described by its changes. A model may render
+    the content of messages (`content_text`) and changes of variables (`change_texts`) in its own way.
     """
     return MessageGraph(node_names(system), tuple(_happenings(system, path, without)))
 
@@ -83,7 +83,10 @@ def _happenings(system: System, path: Iterable[Edge], without: Collection[str]) 
     sent = Sendings(system.network.is_ordered)
     for number, edge in enumerate(path, 1):
         taken = find_event(system, world, edge)
-        assert taken is not None, f"{edge.label} is no edge of the system"
+        if taken is None:
+            yield from _foreign(system, number, world, edge)
+            world = edge.target
+            continue
         if taken.message is not None:
             yield _arrow(system, number, edge.label, taken.message, sent.of(taken.message))
         elif taken.place is not None:
@@ -139,6 +142,19 @@ def _part_text(part: Any) -> str:
     if not isinstance(part, tuple):
         return value_text(part)
     return f"[{', '.join(' '.join(map(value_text, item)) if isinstance(item, tuple) else value_text(item) for item in part)}]"
+
+
+def _foreign(system: System, number: int, world: World, edge: Edge) -> Iterator[Note]:
+    yield Note("", f"{number}. {edge.label}")
+    for place, name in enumerate(node_names(system)):
+        if changed := changes(system, world, edge.target, place):
+            yield Note(name, changed)
+    count = len(system.places) + 1
+    before, after = set(world[count:]), set(edge.target[count:])
+    for what, messages in (("no longer under way", before - after), ("sent", after - before)):
+        for message in sorted(messages):
+            sender, to = ends(system, message)
+            yield Note(sender, f"{what} to {to}: {message_content(system, message)}")
 
 
 def find_event(system: System, world: World, edge: Edge) -> Happened | None:
