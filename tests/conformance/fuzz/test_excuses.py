@@ -137,11 +137,14 @@ def test_a_declared_reading_ends_no_run_and_what_contradicts_it_is_found(capsys:
 
 @pytest.mark.slow
 def test_readings_that_show_in_one_step_explain_it_together(capsys: Capture) -> None:
-    assert main(["fuzz", "scuttlebutt", "--impl", f"py:{path_of(RespondsWithAllPeers)}"]) == 0
-
-    text = capsys.readouterr().out
     both = "BA-08 as all-known-peers and BA-32 as empty-responses"
-    assert f"only BA-08 and BA-32 ask for this, not the document; another reading explains it: {both}\n" in text
+    explained = f"only BA-08 and BA-32 ask for this, not the document; another reading explains it: {both}\n"
+    for seed in range(5):  # not every search brings a node to answer with both
+        assert main(["fuzz", "scuttlebutt", "--seed", str(seed), "--impl", f"py:{path_of(RespondsWithAllPeers)}"]) == 0
+        if explained in (text := capsys.readouterr().out):
+            break
+
+    assert explained in text
     assert '"readings": {"BA-32": "empty-responses", "BA-08": "all-known-peers"}' in text
 
 
