@@ -126,7 +126,7 @@ def suite(args: Namespace, protocol: str | None = None) -> Suite:
     with refuse(VectorError):
         found = load(args.vectors, protocol or named)
     known = sorted({*PROTOCOLS, *(vector.protocol for vector in found.vectors)})
-    check_protocol(named, known, has_vectors=True, tip=_word_tip(args, found))
+    check_protocol(named, known, has_vectors=True, tip=None if named in known else _word_tip(args, found))
     return found
 
 

@@ -55,9 +55,8 @@ class Comparison:
     only_python: int = 0
     unseen: int = 0  #: states of the dump that the exploration does not have
     digest: GraphDigest = field(default_factory=GraphDigest)  #: of the dump
-    nearest: tuple[
-        Difference, ...
-    ] = ()  #: all those of one state, the one nearest to the initial state; first those in TLA+ only
+    #: All those of the one state that is nearest to the initial state; first those in TLA+ only.
+    nearest: tuple[Difference, ...] = ()
 
     @property
     def equal(self) -> bool:
