@@ -331,8 +331,13 @@ NAMES: Final[Mapping[str, str]] = {
 
 def no_event(ref: Ref, why: str) -> Finding:
     """Returns the finding of a line that is no event of the protocol, a fault of the log: what comes in may be anything."""
-    message = f"this {ref.event.kind} is no event of the protocol: {why}; nothing is checked from there to the next start"
+    message = f"{no_event_text(ref.event.kind, why)}; nothing is checked from there to the next start"
     return Finding("log", NAMES["args"], message, ref)
+
+
+def no_event_text(kind: str, why: str) -> str:
+    """Says that a line of this kind is no event of the protocol."""
+    return f"this {kind} is no event of the protocol: {why}"
 
 
 def finding_of(specification: Specification, before: Any, ref: Ref, divergence: Divergence) -> Finding:
