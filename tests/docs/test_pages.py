@@ -121,7 +121,8 @@ def reference(folder: Path) -> None:
 def no_empty_delta(folder: Path) -> None:
     """An adapter around something that is wrong."""
     imports = "from peerproof.reference.harness import harness\nfrom peerproof.reference.divergences.scuttlebutt import BD02\n"
-    program(folder / "my-adapter", f"import sys\nsys.path[0] = '.'\n{imports}harness.Harness = BD02\nharness.main()\n")
+    served = "harness.Harness = lambda protocols: BD02()\nharness.main()\n"
+    program(folder / "my-adapter", f"import sys\nsys.path[0] = '.'\n{imports}{served}")
 
 
 def simulated(folder: Path, name: str = "node") -> None:

@@ -30,7 +30,7 @@ type Bundle struct {
 			Happenings   int
 		}
 	}
-	Clauses  map[string]struct{ Level, Text, Read string }
+	Clauses  map[string]clause
 	Readings map[string]map[string]string // clause -> name of another reading -> what it means
 	Messages []struct {
 		Bytes string
@@ -47,6 +47,20 @@ type Bundle struct {
 			Steps []int
 		}
 	}
+}
+
+// clause is a clause of the document, or a decision about what it leaves open.
+type clause struct {
+	Level, Text, Read string
+	Decision          bool
+}
+
+// standing returns what a clause asks, for readers: its level, or that it is a decision.
+func (c clause) standing() string {
+	if c.Decision {
+		return "decision"
+	}
+	return c.Level
 }
 
 // Vector is one fact about a protocol, with one or several cases.

@@ -149,7 +149,7 @@ func (r *Runner) Text(result Result) string {
 	}
 	for _, name := range rests {
 		clause := r.bundle.Clauses[name]
-		lines = append(lines, fmt.Sprintf("  %s %s: %s", name, clause.Level, clause.Text), "    in "+clause.Read)
+		lines = append(lines, fmt.Sprintf("  %s %s: %s", name, clause.standing(), clause.Text), "    in "+clause.Read)
 	}
 	if result.Reason != "" {
 		lines = append(lines, "  "+result.Reason)

@@ -40,8 +40,8 @@ export function describe(bundle, { status, failure, decisions, difference, reaso
   return [
     `${status}: ${vector.title}`,
     ...known.flatMap((name) => {
-      const { level, text, read } = bundle.clauses[name];
-      return [`  ${name} ${level}: ${text}`, `    in ${read}`];
+      const { level, decision, text, read } = bundle.clauses[name];
+      return [`  ${name} ${decision ? "decision" : level}: ${text}`, `    in ${read}`];
     }),
     ...(reason ? [`  ${reason}`] : []),
     ...(input ? [`  input: ${shortened(input)}`] : []),

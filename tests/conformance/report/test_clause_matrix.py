@@ -48,7 +48,9 @@ def test_text_has_what_is_counted_and_the_clauses_that_somebody_does_not_hold() 
         "the report of theirs 1 is partial",
     ]
     assert lines[4].split() == ["B-11", "must", "✗", "1", "of", "2", "✓", "1"]
-    assert len(as_text(found, every=True).splitlines()) == 1 + 3 + len(found[0].rows) + 1
+    every = as_text(found, every=True).splitlines()
+    assert len(every) == 1 + 3 + len(found[0].rows) + 1
+    assert [line.split()[1] for line in every if line.startswith("BA-07 ")] == ["decision"]
 
 
 def test_markdown_and_json_say_the_same() -> None:

@@ -144,7 +144,7 @@ def as_json(found: Sequence[Matrix], *, every: bool = False) -> str:
 def _table(one: Matrix, *, every: bool) -> list[list[str]]:
     """The head of the table and its rows."""
     counted = ([f"clauses, {verdict}", *map(str, counts)] for verdict, counts in one.count_clauses())
-    rows = ([f"{row.clause.id} {row.clause.level}", *map(str, row.cells)] for row in one.select_rows(every=every))
+    rows = ([f"{row.clause.id} {row.clause.standing}", *map(str, row.cells)] for row in one.select_rows(every=every))
     return [[one.protocol, *one.labels], *counted, *rows]
 
 

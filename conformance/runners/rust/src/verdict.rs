@@ -163,11 +163,12 @@ impl Verdict {
         let word = |value: &Value| value.as_str().unwrap_or_default().to_string();
         for name in rests {
             let clause = &bundle.clauses[name];
-            lines.push(format!(
-                "  {name} {}: {}",
-                word(&clause["level"]),
-                word(&clause["text"])
-            ));
+            let standing = match clause["decision"].as_bool() {
+                Some(true) => "decision".to_string(),
+                _ => word(&clause["level"]),
+            };
+            let text = word(&clause["text"]);
+            lines.push(format!("  {name} {standing}: {text}"));
             lines.push(format!("    in {}", word(&clause["read"])));
         }
         lines.extend(self.reason.iter().map(|reason| format!("  {reason}")));

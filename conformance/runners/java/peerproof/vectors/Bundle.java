@@ -32,7 +32,13 @@ public record Bundle(
 
     record Limits(long happenings, long messages, int atOnce, long messageBytes) {}
 
-    record Clause(String level, String text, String read) {}
+    record Clause(String level, boolean decision, String text, String read) {
+
+        /** What it asks, for readers: its level, or that it is a decision, which the document leaves open. */
+        String standing() {
+            return decision ? "decision" : level;
+        }
+    }
 
     /** A message, and the bytes in which it is written. */
     record Known(String bytes, Object value) {}

@@ -164,7 +164,7 @@ public final class Runner {
         List<String> lines = new ArrayList<>(List.of(result.status() + ": " + vector.title()));
         for (String name : rests) {
             Bundle.Clause clause = bundle.clauses().get(name);
-            lines.add("  %s %s: %s".formatted(name, clause.level(), clause.text()));
+            lines.add("  %s %s: %s".formatted(name, clause.standing(), clause.text()));
             lines.add("    in " + clause.read());
         }
         if (result.reason() != null) {
