@@ -108,7 +108,7 @@ def _render_flaw(seeds: Seeds, flaw: Flaw) -> Iterator[str]:
     items = clauses_of(seeds.protocol).items
     explanations = explain_flaw(seeds, flaw)
     for clause in flaw_clauses(seeds, flaw, explanations):
-        yield f"  {clause} {items[clause].standing}: {shorten(items[clause].text, WIDTH - 16, placeholder=' …')}"
+        yield f"  {items[clause].shortened(WIDTH)}"
     if based := flaw_rests_on(seeds, flaw, explanations):
         yield f"  {basis_text(based, explanations)}"
     yield ""

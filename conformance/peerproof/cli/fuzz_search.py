@@ -13,7 +13,7 @@ from typing import Any, Final
 from peerproof.cli.command import refuse
 from peerproof.cli.console import note, print_error, warn
 from peerproof.cli.exits import FAILED, NOTHING, OK, UNUSABLE, Refusal
-from peerproof.cli.implementation import patience, refuse_unavailable
+from peerproof.cli.implementation import limits_as_arguments, patience, refuse_unavailable
 from peerproof.cli.ticker import Ticker
 from peerproof.conformance.adapter.messages import Hello
 from peerproof.conformance.authoring import vector_promotion
@@ -109,6 +109,7 @@ def print_again(args: Namespace, kept: object, name: str, make: Callable[[], Map
     chosen = {name: getattr(args, name) for name in ("impl", "profile", "nodes", "seed", "corpus", "known")} | changed
     chosen |= {"decisions": args.decisions} if args.decisions != "report" else {}
     chosen |= {"restarts": args.restarts} if args.restarts != MOST_RESTARTS else {}
+    chosen |= limits_as_arguments(args)
     shown = " ".join(f"--{name} {shlex.quote(str(value))}" for name, value in chosen.items() if value is not None)
     flags = "".join(f"--{flag} " for flag in ("bytes", "unguided", "strict") if getattr(args, flag))
     print(f"  again: peerproof fuzz {args.protocol} {flags}{shown}", flush=True)

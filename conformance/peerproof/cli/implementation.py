@@ -40,11 +40,8 @@ def add_timeouts(parser: Options) -> None:
         usual = Timeouts()
     except ValueError as error:
         raise Refusal(str(error)) from None
-    for name, usually, what in (
-        ("hello", usual.hello, "for the start and the reply to hello"),
-        ("op", usual.op, "for one request"),
-        ("bye", usual.bye, "for the exit after bye"),
-    ):
+    for name, what in _TIMEOUTS.items():
+        usually = getattr(usual, name)
         parser.add_argument(
             f"--{name}-timeout",
             metavar="SECONDS",
@@ -54,6 +51,9 @@ def add_timeouts(parser: Options) -> None:
         )
     _add_bound(parser, "max-reply")
 
+
+#: member of `Timeouts`, and the first word of its option -> what it limits
+_TIMEOUTS = {"hello": "for the start and the reply to hello", "op": "for one request", "bye": "for the exit after bye"}
 
 #: option, member of `Bounds` -> what it limits
 _BOUNDS = {
@@ -85,20 +85,20 @@ def bounds(args: Namespace) -> Bounds:
     return Bounds(**{member: number for member, number in named.items() if number is not None})
 
 
-def bounds_as_arguments(args: Namespace) -> dict[str, int]:
-    """Returns the options about bounds that are not at their defaults."""
-    given = bounds(args)
+def limits_as_arguments(args: Namespace) -> dict[str, int | str]:
+    """Returns the bounds and timeouts that are not at their defaults, as options; timeouts as text, as 0 means no limit."""
+    of_bounds = ((option, getattr(bounds(args), member), getattr(USUAL, member)) for option, (member, _) in _BOUNDS.items())
+    of_time = ((f"{name}-timeout", getattr(patience(args), name), getattr(Timeouts(), name)) for name in _TIMEOUTS)
     return {
-        option: getattr(given, member)
-        for option, (member, _) in _BOUNDS.items()
-        if getattr(given, member) != getattr(USUAL, member)
+        **{option: given for option, given, usual in of_bounds if given != usual},
+        **{option: f"{given:g}" for option, given, usual in of_time if given != usual},
     }
 
 
 def arguments_of_replay(args: Namespace) -> dict[str, object]:
     """Returns the options of a command about one vector that a command to repeat it needs."""
     seed = args.seed if args.seed != "0" else None
-    return {"impl": args.impl, "seed": seed, "vectors": args.vectors} | bounds_as_arguments(args)
+    return {"impl": args.impl, "seed": seed, "vectors": args.vectors} | limits_as_arguments(args)
 
 
 def make_reach(

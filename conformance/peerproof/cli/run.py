@@ -49,7 +49,7 @@ from peerproof.cli.implementation import (
     add_impl,
     add_timeouts,
     bounds,
-    bounds_as_arguments,
+    limits_as_arguments,
     make_reach,
     refuse_unavailable,
 )
@@ -441,4 +441,4 @@ def _arguments(args: Namespace) -> dict[str, Any]:
         "assume": str(args.assume) if args.assume else None,
         "annotate": args.annotate,
     }
-    return {name: value for name, value in {**shown, **bounds_as_arguments(args)}.items() if value}
+    return {name: value for name, value in {**shown, **limits_as_arguments(args)}.items() if value}

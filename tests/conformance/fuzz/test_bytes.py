@@ -158,11 +158,14 @@ def test_what_finds_it_again_has_all_that_was_said(capsys: Capture) -> None:
         "decisions": "report",
         "strict": False,
         "restarts": MOST_RESTARTS,
+        "hello_timeout": Timeouts().hello,
+        "op_timeout": 0,
+        "bye_timeout": Timeouts().bye,
     }
 
     print_again(Namespace(protocol="swim", bytes=True, unguided=True, **said), None, "unwritable", dict)
 
-    assert capsys.readouterr().out == "  again: peerproof fuzz swim --bytes --unguided --profile quick --seed 7\n"
+    assert capsys.readouterr().out == "  again: peerproof fuzz swim --bytes --unguided --profile quick --seed 7 --op-timeout 0\n"
 
 
 @pytest.mark.slow

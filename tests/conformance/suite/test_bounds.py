@@ -147,6 +147,7 @@ def flooded_record(written: Written, tmp_path: Path, capsys: Capture) -> Path:
     path = tmp_path / "flooded.jsonl"
     root = exchanges(written, 900)
     options = ["--vectors", str(root), "--record", str(path), "--max-messages", "8k", "--max-record", "20000"]
+    options += ["--hello-timeout", "0"]
     assert main(["run", "--impl", f"py:{path_of(Storming)}", *options]) == 1
     assert "1 flooded" in capsys.readouterr().out
     return path
@@ -166,7 +167,7 @@ def test_every_form_of_a_report_opens_such_a_record(flooded_record: Path, tmp_pa
         assert "flooded" in text, name
         assert len(text) < 400_000, name
     assert 'errors="1"' in FORMATS["junit"](report, {})
-    assert "--max-messages 8192" in FORMATS["text"](report, {})
+    assert "--max-messages 8192 --hello-timeout 0" in FORMATS["text"](report, {})
     graph = draw_failure(flooded)
     assert graph is not None
     assert graph.text()

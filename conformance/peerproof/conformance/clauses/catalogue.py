@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
+from textwrap import shorten
 from typing import Any, Final, NamedTuple, TypeVar
 
 from peerproof.conformance.suite import locations
@@ -56,6 +57,10 @@ class Clause:
         """
         level = self.level or ""
         return level if not is_decision(self.id) else "decision" if level == "must" else f"decision, {level}"
+
+    def shortened(self, width: int) -> str:
+        """Returns its id and standing and the beginning of its text, as a line of about `width` characters."""
+        return f"{self.id} {self.standing}: {shorten(self.text, width - 16, placeholder=' …')}"
 
     @property
     def untestable(self) -> str | None:

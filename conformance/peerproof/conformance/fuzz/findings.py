@@ -281,7 +281,7 @@ def render_finding(spec: Specification, finding: Finding) -> str:
 
 
 def _listed(clauses: Iterable[Clause]) -> list[str]:
-    return [f"  {clause.id} {clause.standing}: {_brief(clause.text)}" for clause in clauses]
+    return [f"  {clause.shortened(WIDTH)}" for clause in clauses]
 
 
 def _contradictions(finding: Finding) -> list[str]:
@@ -297,10 +297,6 @@ def _configuration(spec: Specification, finding: Finding) -> list[str]:
     plain = plain_config(spec, finding.config)
     shown = ", ".join(f"{name} {labels.plain_text(value)}" for name, value in plain.items())
     return [f"  {node_text(finding.node)} is configured with {shown or 'the defaults'}"]
-
-
-def _brief(text: str) -> str:
-    return shorten(text, WIDTH - 16, placeholder=" …")
 
 
 def _graph(spec: Specification, finding: Finding) -> Iterator[str]:

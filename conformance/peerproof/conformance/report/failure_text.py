@@ -93,7 +93,7 @@ def _clauses(result: Result) -> Iterator[str]:
         return
     for clause in result.clauses:
         item = items.get(clause)
-        yield f"{clause} {item.standing}: {shorten(item.text, WIDTH - 16, placeholder=' …')}" if item else clause
+        yield item.shortened(WIDTH) if item else clause
 
 
 def settled_decisions(result: Result) -> Iterator[str]:
@@ -314,7 +314,8 @@ def _options(arguments: Mapping[str, Any]) -> str:
     return "".join(f" --{name} {shlex.quote(str(value))}" for name, value in arguments.items() if name in _REPEATED and value)
 
 
-_REPEATED: Final = ("impl", "seed", "vectors", "decisions", "max-messages", "max-at-once", "max-bytes", "max-reply")
+_LIMITS: Final = ("max-messages", "max-at-once", "max-bytes", "max-reply", "hello-timeout", "op-timeout", "bye-timeout")
+_REPEATED: Final = ("impl", "seed", "vectors", "decisions", *_LIMITS)
 
 
 def _command(implementation: str | None) -> str:
