@@ -65,6 +65,8 @@ class Protocol:
     readings: Reference[Any] | None = None
     #: Reason -> the decisions, separated by blanks, that have one reasonable reading only for this reason.
     settled: Reference[Mapping[str, str]] | None = None
+    #: Message -> the same without parts that mean nothing, where no document says whether they are sent; itself if it has none.
+    meaning: Reference[Callable[[Any], Any]] | None = None
     #: Name of a query -> `peerproof.spec.forms.answers.Answer`: for authors of adapters; no running code needs it.
     query_answers: Reference[Mapping[str, Any]] | None = None
     #: Name of a random choice (`why` of `pick`) -> its description.
@@ -178,6 +180,7 @@ PROTOCOLS: Final = Protocols(
         "swim",
         *("swim.transitions", "swim.commands", "swim.rounds"),
         relation=Reference("peerproof.spec.swim.relation"),
+        meaning=Reference("peerproof.conformance.readings.protocols.swim:without_empty"),
         sites={
             "round.order": "the order in which the nodes of a new round are pinged",
             "indirect.relay": "one of the other live nodes, to ping a silent node indirectly",

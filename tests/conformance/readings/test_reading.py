@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import replace
+
 import pytest
+from tests.support.catching import suite
 from tests.support.taking import judge, resting_on
 
 from peerproof.conformance.clauses import catalogue
 from peerproof.conformance.readings.reading import Reading, readings_of, settled_by
 from peerproof.spec.properties import is_decision
 from peerproof.spec.protocols import PROTOCOLS
+from peerproof.spec.swim.gossip import ANSWER
 
 READINGS = [(protocol, one) for protocol in PROTOCOLS for one in readings_of(protocol) if is_decision(one.clause)]
 
@@ -45,6 +50,21 @@ def test_who_says_so_is_held_to_the_reading(protocol: str, reading: Reading) -> 
     assert {result.vector for result in results if f"{reading.clause}: {reading.name}" in result.branches} == {
         vector.id for vector in vectors
     }
+
+
+def test_parts_that_mean_nothing_excuse_nothing_else() -> None:
+    """Empty parts of SWIM's messages beside another reading, and in acks, where the document has no payload."""
+    named = {f"{one.clause} {one.name}": one for one in readings_of("swim")}
+    empty = replace(named["SA-28 empty-too"], instead={**named["SA-28 empty-too"].instead, **named["SA-33 empty-too"].instead})
+    vectors = [one for one in suite().vectors if one.file in ("swim/exchange/detector.yaml", "swim/exchange/merge.yaml")]
+
+    def judged(reading: Reading) -> Counter[tuple[str, tuple[str, ...]]]:
+        return Counter((one.status, one.decisions) for one in judge("swim", reading, vectors, says_so=False))
+
+    both = judged(replace(empty, step=named["SA-02 in-total"].step))
+    assert {status for status, _ in both} == {"passed", "differs", "tolerated"}
+    assert {"SA-02", "SA-28"} <= {decision for _, decisions in both for decision in decisions}
+    assert ("failed", ()) in judged(replace(empty, instead={**empty.instead, "gossip.ANSWER": ANSWER._replace(payload=True)}))
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)

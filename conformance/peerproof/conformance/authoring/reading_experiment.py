@@ -25,7 +25,7 @@ from peerproof.conformance.runner.exchange import AFTER
 from peerproof.conformance.runner.runner import missing
 from peerproof.conformance.runner.trial import Case, Failure, Trial
 from peerproof.conformance.runner.worker import RunningTrial
-from peerproof.conformance.vectors.basis import ANYTHING, OR, THE_END, Basis, open_keys
+from peerproof.conformance.vectors.basis import ANYTHING, OR, SAME_MEANING, THE_END, Basis, open_keys
 from peerproof.conformance.vectors.suite import Suite
 from peerproof.spec.properties import is_decision
 from peerproof.spec.protocols import PROTOCOLS
@@ -176,7 +176,7 @@ def _try_together(
         if _count_ways(readings, numbers) > most:
             first = {readings[number].clause: readings[number].name for number in reversed(numbers)}
             for at in decisions[every[name].vector.id].values():
-                if len(at) > 1:
+                if sum(others.keys() != {SAME_MEANING} for others in at.values()) > 1:
                     at[" ".join(first)] = {ANYTHING: " ".join(first.values())}
             closed[name] = []
     for together, chosen in _combine_readings(readings, closed):
@@ -245,7 +245,7 @@ def find_basis(suite: Suite, protocol: str, on_progress: Progress = lambda *_: N
         on_progress(reading, number, len(readings))
         for name, places in try_reading(protocol, reading, _choose_cases(reading, calls, every)).items():
             vector = every[name].vector.id
-            if is_decision(reading.clause) and reading.is_definite:
+            if is_decision(reading.clause) and reading.is_definite and not reading.says_the_same:
                 closed.setdefault(name, []).append(number)
             if is_decision(reading.clause):
                 for place, came in places.items():

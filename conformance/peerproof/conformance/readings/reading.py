@@ -48,6 +48,7 @@ class Reading:
     decode: Change | None = None
     queries: Mapping[str, Callable[..., Plain]] = field(default_factory=lambda: MappingProxyType({}))
     is_open: bool = False  #: one of many: the document is silent, so any behaviour there is equally right
+    says_the_same: bool = False  #: it changes parts of messages that mean nothing; no other reading is tried together with it
     ends: bool = False  #: like `is_open`, and an implementation may even come to an end
 
     @property

@@ -21,7 +21,9 @@ from peerproof.conformance.runner.virtual_host import Message, Stage
 from peerproof.conformance.vectors.matching import Bound, Difference, bindings, first_difference, is_literally
 from peerproof.conformance.vectors.plain_data import describe_bytes, select_events
 from peerproof.spec.core import EVERYBODY
+from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.forms.form import Plain
+from peerproof.spec.protocols import PROTOCOLS
 
 DEFAULT_DELAY: Final = 1
 MICROSECONDS: Final = 1000  #: in a millisecond
@@ -318,17 +320,39 @@ class Script:
         return shown | ({"message": self.stage.plain(message.bytes)} if in_plain_form else {})
 
     def messages_difference(self, expected: Any, found: list[dict[str, Any]], bound: Bound) -> Difference:
-        """The first difference between messages. It is "another form" only if no message differs in more than its form."""
+        """
+        The first difference between messages.
+
+        It is "another form" only if no message differs in more than its form, and has the same meaning only if none differs in
+        more than parts that mean nothing.
+        """
         where = f"{self.where}.messages"
         difference = first_difference(expected, found, bound, where)
         assert difference is not None, "without bindings there is a difference"
         shown = self.readable(difference)
+        in_plain_form = any("message" in one for one in found)
+        meant = [self.actual_message(self.without_meaningless(one), in_plain_form) for one in self.stage.messages]
+        if meant != found:
+            other = first_difference(expected, meant, bound, where)
+            return replace(shown, has_same_meaning=True) if other is None else self.readable(other)
         if shown.is_other_form:
             message = specification(self.trial.vector.protocol).MESSAGE
             written = [{**one, "bytes": message.encode(message.decode(bytes.fromhex(one["bytes"]))).hex()} for one in found]
             other = first_difference(expected, written, bound, where)
             shown = shown if other is None else self.readable(other)
         return shown
+
+    def without_meaningless(self, message: Message) -> Message:
+        """A message that was sent, without the parts that mean nothing; unchanged if it has none, or is malformed."""
+        codec, meaning = specification(self.trial.vector.protocol).MESSAGE, PROTOCOLS[self.trial.vector.protocol].meaning
+        if meaning is None:
+            return message
+        try:
+            read = codec.decode(bytes.fromhex(message.bytes))
+        except MalformedMessage:
+            return message
+        meant = meaning.load()(read)
+        return message if meant is read else message._replace(bytes=codec.encode(meant).hex())
 
     def readable(self, difference: Difference) -> Difference:
         """The difference, with the bytes in it also decoded by the specification."""

@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from peerproof.conformance.adapter.choices import Choices, case_seed
 from peerproof.conformance.adapter.messages import Hello, Offered, Reply, Request
 from peerproof.conformance.suite.bounds import USUAL, Bounds
-from peerproof.conformance.vectors.basis import ANOTHER_FORM, OR, THE_END, fingerprint, open_keys
+from peerproof.conformance.vectors.basis import ANOTHER_FORM, OR, SAME_MEANING, THE_END, fingerprint, open_keys
 from peerproof.conformance.vectors.matching import Difference
 from peerproof.conformance.vectors.suite import Vector
 
@@ -73,9 +73,11 @@ class Failure(Exception):
         """
         A hash of the actual outcome, as `vectors.basis` computes it.
 
-        All other forms of one message have the same fingerprint. The index of an event is left out, since it depends on the
-        hello.
+        All other forms of one message have the same fingerprint, and so have all with the same meaning. The index of an event
+        is left out, since it depends on the hello.
         """
+        if self.difference.has_same_meaning:
+            return SAME_MEANING
         if self.difference.is_other_form:
             return ANOTHER_FORM
         where = self.difference.where

@@ -21,8 +21,8 @@ from peerproof.spec.properties import is_decision
 FILE: Final = "basis.json"  #: in the folder of a protocol's vectors
 FORMAT: Final = 3
 
-#: An outcome (`fingerprint`, ANYTHING, ANY_EVENTS, THE_END or ANOTHER_FORM) -> the reading of a decision that leads to it,
-#: or several readings of the decision, with OR between.
+#: An outcome (`fingerprint`, ANYTHING, ANY_EVENTS, THE_END, ANOTHER_FORM or SAME_MEANING) -> the reading of a decision that leads
+#: to it, or several readings of the decision, with OR between.
 Others: TypeAlias = Mapping[str, str]
 
 #: A place in a vector -> each decision on which the expectation there rests, or several, separated by blanks, that change the
@@ -33,6 +33,7 @@ ANYTHING: Final = "*"  #: the document does not say, so any outcome is allowed
 ANY_EVENTS: Final = "*events"  #: the same, but only for the application's events
 THE_END: Final = "!"  #: the document does not say, so that an implementation may even exit
 ANOTHER_FORM: Final = "="  #: the same message in other bytes; it says nothing about other outcomes
+SAME_MEANING: Final = "~"  #: the same message with parts that mean nothing; it says nothing about other outcomes either
 OR: Final = "|"  #: between readings of one decision that lead to the same outcome
 
 
@@ -79,14 +80,19 @@ class Basis:
         return frozenset(reading.partition(" ")[0] for reading in self.readings)
 
     def needed(self, vector: str) -> set[str]:
-        """The decisions, and clauses below must, without which the vector would expect something else."""
-        found = (key for places in self.decisions.get(vector, {}).values() for key in places)
+        """The decisions, and clauses below must, without which the vector would expect something with another meaning."""
+        every = (one for places in self.decisions.get(vector, {}).values() for one in places.items())
+        found = (key for key, others in every if others.keys() != {SAME_MEANING})
         return {decision for key in found for decision in key.split()} | {*self.weak.get(vector, ())}
+
+    def _touched(self, vector: str) -> set[str]:
+        """The single decisions that have another reading for something in the vector."""
+        return {key for places in self.decisions.get(vector, {}).values() for key in places}
 
     def cite(self, vector: str, clauses: tuple[str, ...]) -> tuple[str, ...]:
         """The clauses that a vector should cite: those it needs, without unneeded decisions if any other clause is left."""
-        needed = self.needed(vector)
-        cited = {one for one in clauses if one not in self.tried or not is_decision(one)} | needed
+        needed, touched = self.needed(vector), self._touched(vector)
+        cited = {one for one in clauses if one not in self.tried or not is_decision(one) or one in touched} | needed
         return clauses if not cited or cited == {*clauses} else tuple(sorted(cited, key=in_order))
 
 
@@ -173,7 +179,7 @@ def decisions_at(
         return Resting(_distinct(named), named)
     if came is None:
         return only
-    found = {key: others for key, others in found.items() if others.keys() != {ANOTHER_FORM}}
+    found = {key: others for key, others in found.items() if not others.keys() <= {ANOTHER_FORM, SAME_MEANING}}
     leave_open = _readings_with(found, THE_END, *open_keys(failure))
     if not found or (alone and not leave_open):
         return only

@@ -41,6 +41,7 @@ class Difference:
     expected_read: Any = None  #: of bytes: the message as the specification's codec decodes it
     actual_read: Any = None
     nulls: tuple[str, ...] = ()  #: the sides, `expected` or `actual`, whose `None` is JSON's null
+    has_same_meaning: bool = False  #: whether all that differs is parts of messages that mean nothing
 
     @property
     def is_other_form(self) -> bool:

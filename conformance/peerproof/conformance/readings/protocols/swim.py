@@ -17,6 +17,7 @@ from peerproof.spec.swim.commands import on_add_node, on_leave_node, on_remove_n
 from peerproof.spec.swim.detector import MISSES, SILENT_FOR_ISOLATION, close_round
 from peerproof.spec.swim.gossip import (
     ANSWER,
+    EMPTY_PAYLOAD,
     ack_of,
     answer,
     apply_claim,
@@ -74,6 +75,15 @@ Right = Callable[..., Next]
 Sends = tuple[Send[Message], ...]
 _MESSAGES: Final = (Ping, Ack)
 READINGS: Final = Readings()
+
+
+def without_empty(message: Message) -> Message:
+    """Returns a message without anti-entropy of no node, and a ping without an empty payload. [SA-28, SA-33]"""
+    if not isinstance(message, _MESSAGES):
+        return message
+    empty = (AntiEntropy(()), AntiEntropy((), tagged=False), *((Payload(EMPTY_PAYLOAD),) if isinstance(message, Ping) else ()))
+    vectors = tuple(vector for vector in message.vectors if vector not in empty)
+    return message if vectors == message.vectors else replace(message, vectors=vectors)
 
 
 @READINGS.register("SA-02", "in-total", "step")
@@ -455,16 +465,25 @@ READINGS.add(
 )
 
 
+def _members_of(state: State, nodes: Sequence[Uuid], pick: Pick, *, least: int, tagged: bool, room: Any) -> AntiEntropy | None:
+    picked = pick("anti-entropy", nodes, state.config.ae_size) if nodes and state.config.ae_size else ()
+    rows = [(Uuid(str(node)), state.rows[Uuid(str(node))]) for node in picked]
+    members = tuple(Member(row.host, row.port, node, *row.incarnation) for node, row in rows)
+    parts = (AntiEntropy(members[:count], tagged) for count in range(len(members), least - 1, -1))
+    return next((part for part in parts if room.takes(part)), None)
+
+
 @READINGS.register("SA-28", "receiver-too", "gossip._members")
 def _members_with_receiver(state: State, _: Uuid, pick: Pick, *, tagged: bool, room: Any) -> AntiEntropy | None:
     """Anti-entropy may hold its receiver."""
-    if not state.live or not state.config.ae_size:
-        return None
-    picked = [Uuid(str(node)) for node in pick("anti-entropy", list(state.live), state.config.ae_size)]
-    rows = [(node, state.rows[node]) for node in picked]
-    members = tuple(Member(row.host, row.port, node, *row.incarnation) for node, row in rows)
-    parts = (AntiEntropy(members[:count], tagged) for count in range(len(members), 0, -1))
-    return next((part for part in parts if room.takes(part)), None)
+    return _members_of(state, state.live, pick, least=1, tagged=tagged, room=room)
+
+
+@READINGS.register("SA-28", "empty-too", "gossip._members", says_the_same=True)
+def _members_or_none(state: State, receiver: Uuid, pick: Pick, *, tagged: bool, room: Any) -> AntiEntropy | None:
+    """Anti-entropy is part of each message, and empty if there are no rows."""
+    others = [node for node in state.live if node != receiver]
+    return _members_of(state, others, pick, least=0, tagged=tagged, room=room)
 
 
 @READINGS.register("SA-29", "unknown-only", "transitions.with_member")
@@ -514,6 +533,15 @@ READINGS.add("SA-32", "no-limit", "A datagram is as large as what it has to say.
 def _events_skipped(state: State, receiver: Uuid, said: list[Vector], room: Any) -> tuple[State, list[Vector]]:
     """An event that does not fit is skipped, and later ones that fit are sent."""
     return _events(state, receiver, said, room, skips=True)
+
+
+READINGS.add(
+    "SA-33",
+    "empty-too",
+    "A payload that is an empty map goes with the pings, too.",
+    instead={"gossip.EMPTY_PAYLOAD": ""},
+    says_the_same=True,
+)
 
 
 @READINGS.register("SA-35", "of-any-node", "transitions.on_set_payload")
@@ -925,7 +953,6 @@ SETTLED: Final[Mapping[str, str]] = {
     "to do otherwise contradicts S-41 or S-42": "SA-10 SA-11",
     "to do otherwise contradicts S-11 or S-13": "SA-14",
     "to do otherwise contradicts S-28": "SA-20",
-    "to do otherwise contradicts S-31": "SA-33",
     "to do otherwise contradicts S-47": "SA-34",
     "it is how messages are written, and an adapter can translate it": "SA-44 SA-61 SA-62 SA-66",
     "malformed messages are covered by one decision, SA-31": "SA-19 SA-30 SA-64 SA-65",
