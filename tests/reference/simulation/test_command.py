@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,15 @@ def test_a_checked_run_says_when_all_agreed_and_that_nothing_is_violated(
     assert "ViewsEqual: since round" in printed
     assert printed.endswith("no property is violated\n")
     assert list(replay(scuttlebutt, map(parse, (tmp_path / "out.jsonl").read_text().splitlines()))) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("protocol", RUNTIMES)
+def test_what_the_help_checks_violates_nothing(protocol: str, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["node", "simulate", protocol, "--help"])
+    examples = re.findall(r"^  peerproof (node simulate .* --check)$", capsys.readouterr().out, re.MULTILINE)
+
+    assert [main(example.split()) for example in examples] == [0, 0]
 
 
 def test_a_violation_exits_with_1_and_names_the_property(capsys: pytest.CaptureFixture[str]) -> None:

@@ -159,7 +159,7 @@ with --restart or --churn, a violation shows what a restart breaks.
 """
 
 _CHECK_OF_RINGS: Final = """
-The properties about a ring at rest apply only while no node has left, so not with --crash.
+The properties about a ring at rest do not apply while a node that has crashed is still in a leaf set, or after a node has left.
 """
 
 

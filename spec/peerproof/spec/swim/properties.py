@@ -290,5 +290,12 @@ PROPERTIES: Final = (
     Property("PastArrives", "a message comes from the past", ("S-41",), "step", past_arrives, "sometimes"),
     Property("SomebodyRefuted", "a rumour is refuted", ("S-11",), "step", somebody_refuted, "sometimes"),
     Property("BecomesIsolated", "a node finds itself isolated", ("S-08",), "step", becomes_isolated, "sometimes"),
-    Property("AllNormal", "all nodes know all others as normal", ("SL-01", "SL-04"), "cluster", all_normal, "eventually"),
+    Property(
+        "AllNormal",
+        "all nodes that run know each other, and no others, as normal",
+        ("SL-01", "SL-04"),
+        "cluster",
+        all_normal,
+        "eventually",
+    ),
 )

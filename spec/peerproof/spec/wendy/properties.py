@@ -115,9 +115,15 @@ def delivered_when_closest(taken: Taken) -> bool:
 
 
 def is_quiet(cluster: Cluster) -> bool:
-    """Only heartbeats are under way, no node will act by itself, and all nodes have joined or began the ring."""
+    """Only heartbeats are under way, no node will act by itself, all have joined or began the ring, and none has gone."""
     is_anybody_busy = any(state.stage is Stage.LEFT or is_busy(state) for state in cluster.nodes.values())
-    return has_only_heartbeats(cluster) and not is_anybody_busy and is_one_ring(cluster)
+    return has_only_heartbeats(cluster) and not is_anybody_busy and is_one_ring(cluster) and not is_leaf_gone(cluster)
+
+
+def is_leaf_gone(cluster: Cluster) -> bool:
+    """Whether a node has gone without a word and is still in a leaf set."""
+    there = {state.id for state in cluster.nodes.values()}
+    return any(leaf.id not in there for state in cluster.nodes.values() for side in state.leaf_set for leaf in side)
 
 
 def has_only_heartbeats(cluster: Cluster) -> bool:
