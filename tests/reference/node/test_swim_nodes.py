@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import subprocess
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from queue import Empty
@@ -21,6 +22,9 @@ pytestmark = pytest.mark.slow
 
 #: A node that has lived once before.
 SECOND_LIFE = ("--restart-counter", "1")
+
+#: Datagrams that a node has sent after a while in which nothing happens.
+LONG = 40
 
 
 class SwimNode(NodeProcess):
@@ -79,6 +83,16 @@ def cluster(start: Launch, size: int, *options: str) -> list[SwimNode]:
     for node in nodes:
         everybody(nodes, node, "normal")
     return nodes
+
+
+def test_a_reader_sees_a_view_only_if_more_than_counters_changes(start: Launch) -> None:
+    known, other = start(), start()
+    command = [*SwimNode.command, "--bind", "127.0.0.1:0", "--peer", known.addr, "--peer", other.addr]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True) as reader:
+        known.now(lambda node: len(node.latest["nodes"]) > 0 and all(int(row["tx"]) > LONG for row in node.latest["nodes"]))
+        printed, _ = reader.communicate("quit\n", timeout=PATIENCE)
+
+    assert 0 < printed.count("\n-- ") < LONG / 2
 
 
 @pytest.mark.slow

@@ -30,8 +30,9 @@ Start three in three terminals, and watch them find each other. End one, and the
   peerproof node start {name} --bind 127.0.0.1:8120 --peer 127.0.0.1:8119
   peerproof node start {name} --bind 127.0.0.1:8121 --peer 127.0.0.1:8119
 
-The node prints its view whenever it changes: its own uuid first, then a row for each other node. Type "set colour=black" to set
-a member of its payload, "view" to print the view, "help" for all commands, "quit" or Ctrl-C to stop.
+The node prints its view whenever more than counters of datagrams change, with --json also then: its own uuid first, then a row
+for each other node. Type "set colour=black" to set a member of its payload, "view" to print the view, "help" for all
+commands, "quit" or Ctrl-C to stop.
 
 Nodes know each other by uuid and address, seeds too. The default uuid follows from the address, so HOST:PORT is enough between
 nodes that have it. For a node of another implementation, use --peer UUID@HOST:PORT, or type "add_node UUID HOST PORT". If that

@@ -125,9 +125,11 @@ class RunningNode:
         self._gathering = None
         self._shown_state = self._node.driver.state
         known = {name: self._specification.QUERIES[name](self._shown_state) for name in self._setup.protocol.shown}
-        if known == self._shown and not anyway:
+        passing = () if self._setup.as_json else self._setup.protocol.passing
+        lasting = display.without(known, passing)
+        if lasting == self._shown and not anyway:
             return
-        self._shown = known
+        self._shown = lasting
         if self._setup.as_json:
             self._terminal.print(display.json_line(self.self_id, self._node.now(), known))
         else:

@@ -7,7 +7,7 @@ Texts come from peers, so characters that are not printable, such as terminal co
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from peerproof.spec.core import Instant
 from peerproof.spec.forms.form import Plain
@@ -16,6 +16,18 @@ from peerproof.spec.forms.form import Plain
 def json_line(self_id: str, now: Instant, known: Mapping[str, Plain]) -> str:
     """Renders the answers as a JSON line."""
     return json.dumps({"node": self_id, "t_ms": now, **known})
+
+
+def without(plain: Plain, members: Collection[str]) -> Plain:
+    """
+    Returns plain data without these members of its objects.
+
+    >>> without({"nodes": [{"status": "normal", "tx": "7"}]}, ["tx"])
+    {'nodes': [{'status': 'normal'}]}
+    """
+    if isinstance(plain, Mapping):
+        return {name: without(value, members) for name, value in plain.items() if name not in members}
+    return [without(item, members) for item in plain] if isinstance(plain, list) else plain
 
 
 def table(self_id: str, known: dict[str, Plain]) -> str:

@@ -62,6 +62,7 @@ class Runtime:
     transport: str  #: "udp", "tcp" or "serf"
     period: str  #: the member of the configuration that is the length of a round
     shown: tuple[str, ...]  #: the queries whose answers a running node prints; the first one lists the peers
+    passing: tuple[str, ...] = field(default=(), kw_only=True)  #: members of these answers that change with every datagram
     placed: Callable[[NodeId, Iterable[NodeId]], Mapping[str, Plain]]  #: own address, seeds -> members of the configuration
     #: State, key, value -> the command that sets a key to a value; None: there is no such command.
     assigned: Callable[[Any, str, str], Plain] | None = None

@@ -40,6 +40,7 @@ RUNTIME: Final = Runtime(
     transport="udp",
     period="interval",
     shown=("nodes", "own"),
+    passing=("tx",),
     placed=_address_config,
     texts={
         "uuid": "name of the node (default: the UUID of version 5 of swim://HOST:PORT, its address, in the namespace of URLs)"
