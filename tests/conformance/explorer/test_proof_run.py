@@ -131,6 +131,20 @@ def test_a_file_takes_no_model(saved: Path, capsys: Capture) -> None:
     assert "takes neither --model nor --impl" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("named", "tip"),
+    [
+        ("wendi", "did you mean wendy?"),
+        ("pastry", "there are distkv, peter, scuttlebutt, swim, wendy"),
+        ("nosuch.json", "there are distkv, "),
+        (".", "there are distkv, "),
+    ],
+)
+def test_what_is_neither_a_protocol_nor_a_file_is_refused(capsys: Capture, named: str, tip: str) -> None:
+    assert main(["model", "explore", named]) == 2
+    assert capsys.readouterr().err.startswith(f"error: unknown protocol {named!r}\ntip: {tip}")
+
+
 def test_nothing_is_saved_where_nothing_has_values(tmp_path: Path, capsys: Capture) -> None:
     file = tmp_path / "none.json"
 

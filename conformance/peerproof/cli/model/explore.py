@@ -33,9 +33,10 @@ from typing import Final
 from peerproof.cli.command import refuse
 from peerproof.cli.exits import Refusal
 from peerproof.cli.implementation import add_implementation, make_reach, refuse_unavailable
-from peerproof.cli.options import add_protocol
+from peerproof.cli.options import add_protocol, check_protocol
 from peerproof.cli.page import PAGE_EXITS, add_page, open_page, write_page
 from peerproof.cli.parser import did_you_mean
+from peerproof.spec.protocols import PROTOCOLS
 
 EXITS: Final = PAGE_EXITS
 
@@ -56,6 +57,7 @@ def run(args: Namespace) -> int:
         return _explore_file(args, Path(args.protocol))
     begin = ""
     if args.protocol:
+        check_protocol(args.protocol, sorted(PROTOCOLS))
         known = explorable(args.protocol)
         args.model = args.model or ("small-a" if "small-a" in known else next(iter(known)))
         if args.model not in known:
