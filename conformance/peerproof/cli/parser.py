@@ -8,6 +8,7 @@ import textwrap
 from argparse import SUPPRESS, ArgumentParser, Namespace, RawDescriptionHelpFormatter, _SubParsersAction
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from itertools import takewhile
 from typing import Any, Final, NoReturn
 
 from peerproof.cli.exits import Refusal
@@ -15,6 +16,7 @@ from peerproof.cli.exits import Refusal
 WIDEST: Final = 120  #: the most columns of help, however wide the terminal
 _CHOICE: Final = re.compile(r"invalid choice: '(?P<value>.*?)' \(choose from (?P<known>.*)\)")
 _UNKNOWN: Final = re.compile(r"unrecognized arguments: (?P<words>.*)", re.DOTALL)
+_MISSING: Final = "the following arguments are required"
 
 
 class _Help(RawDescriptionHelpFormatter):
@@ -37,23 +39,34 @@ class Parser(ArgumentParser):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**{"formatter_class": _Help, "allow_abbrev": False, **options})
-        self._arguments: Sequence[str] = ()
+        self.arguments: Sequence[str] = ()  #: what it parses
+        self._chosen: Parser | None = None  #: the parser of the subcommand that the arguments name
         self.tips: dict[str, str] = {}  #: option -> what to do if its value is not one of the choices
 
     def parse(self, arguments: Sequence[str]) -> Namespace:
         """Parses the arguments of a command. Raises Refusal, and SystemExit after --help."""
-        self._arguments = arguments
-        has_commands = any(isinstance(action, _SubParsersAction) for action in self._actions)
-        return self.parse_args(arguments) if has_commands else self.parse_intermixed_args(arguments)
+        self.arguments = arguments
+        subcommands = next((action.choices for action in self._actions if isinstance(action, _SubParsersAction)), None)
+        if subcommands is None:
+            return self.parse_intermixed_args(arguments)
+        if place := next((at for at, word in enumerate(arguments, 1) if word in subcommands), None):
+            self._chosen = subcommands[arguments[place - 1]]
+            self._chosen.arguments = arguments[place:]
+        return self.parse_args(arguments)
 
     def error(self, message: str) -> NoReturn:
         """Raises Refusal with a suggestion of the option or value."""
+        if self._chosen and _UNKNOWN.search(message):  # argparse reports what a subcommand does not know to the parser above it
+            self._chosen.error(message)
         tip = f"see {self.prog} --help"
+        options = [option for action in self._actions for option in action.option_strings if action.help != SUPPRESS]
         if found := _UNKNOWN.search(message):
             words = found["words"].split()
             message = f"unknown {'option' if words[0].startswith('-') else 'argument'} {' '.join(words)}"
-            options = [option for action in self._actions for option in action.option_strings if action.help != SUPPRESS]
             tip = did_you_mean(words[0], options) or self._tip_on_words(words) or tip
+        elif message.startswith(_MISSING) and (unknown := self._find_unknown_option()):
+            message = f"unknown option {unknown}; {message}"
+            tip = did_you_mean(unknown, options) or tip
         elif found := _CHOICE.search(message):
             known = [word.strip("'\" ") for word in found["known"].split(",")]
             place = message[: found.start()].removeprefix("argument ").rstrip(": ")
@@ -61,11 +74,17 @@ class Parser(ArgumentParser):
             tip = did_you_mean(found["value"], known) or self.tips.get(place, tip)
         raise Refusal(message.removeprefix("argument "), tip=tip)
 
+    def _find_unknown_option(self) -> str | None:
+        """Returns the first option among the arguments that is none. argparse reports missing arguments first."""
+        given = takewhile(lambda word: word != "--", self.arguments)
+        names = (word.partition("=")[0] for word in given if word.startswith("--"))
+        return next((name for name in names if name not in self._option_string_actions), None)
+
     def _tip_on_words(self, words: Sequence[str]) -> str | None:
         """What to do with a second protocol, or with a word that belongs to `-k`."""
         from peerproof.spec.protocols import PROTOCOLS
 
-        word, given = words[0], list(self._arguments)
+        word, given = words[0], list(self.arguments)
         select = next((action for action in self._actions if "-k" in action.option_strings), None)
         if word in PROTOCOLS and select and "KEY:VALUE" in (select.help or ""):
             named = dict.fromkeys(one for one in given if one in PROTOCOLS)

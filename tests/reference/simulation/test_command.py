@@ -138,6 +138,31 @@ def test_what_makes_no_sense_is_said_and_exits_with_2(capsys: pytest.CaptureFixt
     assert complaint in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("simulate swim --los 0.1", "unknown option --los 0.1\ntip: did you mean --loss?"),
+        ("simulate swim --intervall 300", "unknown option --intervall 300\ntip: did you mean --interval?"),
+        ("simulate --verbose swim --zzz", "unknown option --zzz\ntip: see peerproof node simulate swim --help"),
+        ("simulate swim wendy", "unknown argument wendy\ntip: name one protocol, and repeat the command for another"),
+        ("start wendy --bind 127.0.0.1:1 --heart 2", "unknown option --heart 2\ntip: did you mean --heartbeat?"),
+        (
+            "start wendy --trace swim --bnd=127.0.0.1:1",
+            "unknown option --bnd; the following arguments are required: --bind\ntip: did you mean --bind?",
+        ),
+        (
+            "start wendy -- --bnd",
+            "the following arguments are required: --bind\ntip: see peerproof node start wendy --help",
+        ),
+    ],
+)
+def test_an_unknown_option_is_looked_for_among_those_of_the_protocol(
+    capsys: pytest.CaptureFixture[str], command: str, message: str
+) -> None:
+    assert main(["node", *command.split()]) == 2
+    assert capsys.readouterr().err == f"error: {message}\n"
+
+
 @pytest.mark.parametrize("options", ["--nodes 0", "--nodes x", "--partition 9", "--partition 9-3", "--crash 1", "--delay 5-2"])
 def test_a_misspelt_option_is_a_usage_error(capsys: pytest.CaptureFixture[str], options: str) -> None:
     assert main(["node", "simulate", "scuttlebutt", *options.split()]) == 2
