@@ -71,7 +71,8 @@ def _add_options(command: ArgumentParser, protocol: Runtime) -> None:
     about = "partition the cluster from one round to another: the first half of the nodes, rounded down, from the others"
     add("--partition", type=_span, metavar="ROUND-ROUND", help=about)
     add("--crash", type=_moment, action="append", default=[], metavar="NODE@ROUND", help="crash a node (repeatable)")
-    add("--restart", type=_moment, action="append", default=[], metavar="NODE@ROUND", help="restart a crashed node (repeatable)")
+    about = "restart a node that has crashed, or one that runs, which crashes at this moment (repeatable)"
+    add("--restart", type=_moment, action="append", default=[], metavar="NODE@ROUND", help=about)
     add(
         "--divergence",
         type=_divergence,
@@ -164,8 +165,10 @@ def _campaign(args: Namespace) -> Campaign:
 
 def _span(text: str) -> tuple[int, int]:
     first, dash, last = text.partition("-")
-    if not (dash and text.isascii() and first.isdigit() and last.isdigit() and int(first) <= int(last)):
+    if not (dash and text.isascii() and first.isdigit() and last.isdigit()):
         raise ArgumentTypeError(f"{text!r}: expected two numbers, as in 10-30")
+    if int(first) > int(last):
+        raise ArgumentTypeError(f"{text!r}: the second number must not be less than the first")
     return int(first), int(last)
 
 

@@ -26,7 +26,7 @@ class Campaign:
     faults: Faults = field(default_factory=Faults)
     partition: tuple[int, int] | None = None  #: into two halves: first and last round
     crashes: tuple[tuple[int, int], ...] = ()  #: node, round
-    restarts: tuple[tuple[int, int], ...] = ()  #: node, round
+    restarts: tuple[tuple[int, int], ...] = ()  #: node, round; a node that runs then crashes first
     apart: int = 0  #: rounds between the starts of two nodes; 0: all start within the first round
     churn: float = 0.0  #: probability per round of the second half that a node crashes; not of the first node
     keys: int = 3  #: number of keys that nodes set
@@ -44,6 +44,10 @@ class Campaign:
             start = node * self.apart
             if moment < (least := max(1, start)):
                 raise ValueError(f"node {node} cannot crash or restart before round {least}, because it starts in round {start}")
+            if moment > self.rounds:
+                raise ValueError(f"node {node} cannot crash or restart in round {moment}: the last round is {self.rounds}")
+        if self.partition and self.partition[0] > self.rounds:
+            raise ValueError(f"no partition can begin in round {self.partition[0]}: the last round is {self.rounds}")
         if self.apart < 0:
             raise ValueError(f"apart must be at least 0, not {self.apart}")
         if not 0 <= self.churn <= 1:
