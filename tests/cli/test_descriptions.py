@@ -47,6 +47,16 @@ def test_every_option_of_a_configuration_says_what_it_does(capsys: pytest.Captur
     assert "  at least" not in options  # a bound without what it bounds: the comment of the member was not found
 
 
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_help_of_a_simulation_says_how_long_its_rounds_are(protocol: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """In SWIM the word has another meaning."""
+    assert main(["node", "simulate", protocol, "--help"]) == 0
+
+    shown = " ".join(capsys.readouterr().out.split())
+    assert re.search(r"a round is as long as --[a-z-]+\. ", shown)
+    assert ("That is a quantum of SWIM, whose own rounds have several." in shown) == (protocol == "swim")
+
+
 def test_the_help_of_swim_says_how_nodes_are_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["node", "start", "swim", "--help"]) == 0
 

@@ -94,8 +94,12 @@ Runs a seeded cluster of {name} in virtual time: reference nodes on a network wi
 
 {examples}
 
-The same options give the same run, bit for bit. Nodes are called n0:1, n1:1 and so on, and a round is as long as --{period}.
+The same options give the same run, bit for bit. Nodes are called n0:1, n1:1 and so on, and a round is as long as
+--{period}.{rounds}
 """
+
+#: Protocol -> how the rounds of a simulation differ from those of its document.
+_ROUNDS: Final = {"swim": " That is a quantum of SWIM, whose own rounds have several."}
 
 _SIMULATED_PAIRS: Final = """
 Nodes start within the first round, or --apart by so many, and all but n0:1 know that node as their contact. In the first half of
@@ -201,7 +205,12 @@ def describe_simulation(protocol: Runtime) -> str:
 
     shown = _EXAMPLES[protocol.transport]
     examples = "\n".join(f"  peerproof node simulate {protocol.name} {options}" for options in shown)
-    return _join(parts()).format(name=protocol.name, period=protocol.period.replace("_", "-"), examples=examples)
+    return _join(parts()).format(
+        name=protocol.name,
+        period=protocol.period.replace("_", "-"),
+        rounds=_ROUNDS.get(protocol.name, ""),
+        examples=examples,
+    )
 
 
 def _join(parts: Iterable[str]) -> str:
