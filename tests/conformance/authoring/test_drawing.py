@@ -181,7 +181,7 @@ COUNTEREXAMPLE = str(root() / "distkv/counterexamples/DX-01-letter.itf.json")
     [
         (["no-such-vector"], "unknown vector 'no-such-vector'"),
         (["gone.jsonl"], "there is no file gone.jsonl"),
-        (["."], "is a directory"),
+        (["."], ".: Is a directory: name the files in it, as ./*"),
         ([ROUND, "DX-01-letter"], f"{ROUND} is not a file; several sources must be the traces of one run"),
         ([ROUND, "--from", "5"], "--from does not apply to a vector"),
         ([ROUND, "--most", "5"], "--most does not apply to a vector"),
@@ -190,11 +190,13 @@ COUNTEREXAMPLE = str(root() / "distkv/counterexamples/DX-01-letter.itf.json")
         ([f"swim/{HOLDS}"], "holds: it has no failing run"),
         (["run.jsonl", COUNTEREXAMPLE], "these are a counterexample and a trace"),
         (["run.jsonl", "--output", "missing/a.svg"], "cannot write"),
-        (["run.jsonl", "other.jsonl"], "traces of several protocols: scuttlebutt, swim"),
+        (["run.jsonl", "other.jsonl"], "traces of several protocols: scuttlebutt, swim; name those of one\n"),
     ],
 )
 def test_what_cannot_be_drawn_is_told(arguments: list[str], problem: str, trace: Path, here: Path, capsys: Capture) -> None:
     (here / "other.jsonl").write_text(line("a", 0, "start", protocol="swim"), encoding="utf-8")
 
     assert ended(*arguments) == 2
-    assert problem in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert problem in said
+    assert "pipeline ingest" not in said

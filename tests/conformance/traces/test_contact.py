@@ -15,7 +15,7 @@ from peerproof.conformance.traces.contact import Contact, Interval
 
 
 def line(at: int, node: str, peer: str | None = None) -> bytes:
-    return json.dumps({"node": node, "t_us": at, "kind": "recv" if peer else "timer", "peer": peer}).encode()
+    return json.dumps({"protocol": "swim", "node": node, "t_us": at, "kind": "recv" if peer else "timer", "peer": peer}).encode()
 
 
 def intervals(*lines: bytes) -> list[Interval]:
@@ -124,11 +124,13 @@ def test_the_same_as_json(split: Path, capsys: Capture) -> None:
     ("content", "code", "said"),
     [
         (None, 2, "No such file or directory"),
-        ("", 4, "there is no line in these files"),
-        ('{"node":"a"}', 2, "trace.jsonl:1: not a trace line: it has no node, t_us, kind and peer"),
-        ("[]", 2, "trace.jsonl:1: not a trace line"),
-        ("prose", 2, "trace.jsonl:1: Expecting value"),
-        ('{"node":1,"t_us":2,"kind":"recv","peer":null}', 2, "trace.jsonl:1: not a trace line: node is no text"),
+        ("[]", 2, "trace.jsonl: no line of it is a line of a trace; line 1: "),
+        ('{"protocol":"swim","node":1,"t_us":2,"kind":"recv","peer":null}', 2, "line 1: expected a member 'run'"),
+        (
+            "".join(f"{line(5, 'a').decode().replace('swim', protocol)}\n" for protocol in ("wendy", "swim")),
+            2,
+            "error: traces of several protocols: swim, wendy; name those of one\n",
+        ),
     ],
 )
 def test_what_is_no_trace_is_said(content: str | None, code: int, said: str, tmp_path: Path, capsys: Capture) -> None:

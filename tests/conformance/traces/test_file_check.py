@@ -16,6 +16,7 @@ from tests.conformance.conftest import Capture
 
 from peerproof.cli.main import main
 from peerproof.conformance.traces import file_check
+from peerproof.conformance.traces.file_check import EMPTY_TIP, NoTrace
 from peerproof.conformance.traces.findings import event_clauses
 from peerproof.spec.traces.trace import parse
 from peerproof.tla.output.outcome import RunFailed
@@ -248,8 +249,43 @@ def test_many_unreadable_lines_and_many_nodes_are_not_all_listed(lines: list[str
 
     out = capsys.readouterr().out
     assert "UNREADABLE  50 lines in all" in out
-    assert "accepted  the other 30 nodes" in out
+    assert "accepted  all 30 nodes" in out
     assert len(out.splitlines()) < 20
+    main(["trace", "check", written([*many, many[-1]])])
+    assert "accepted  the other 29 nodes" in capsys.readouterr().out
+
+
+WAYS = [["check"], ["groups"], ["draw"], ["cut", "--output", "part.jsonl"], ["explore", "--output", "page.html"]]
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way[0])
+def test_each_command_says_the_same_of_a_bad_file(
+    way: list[str], lines: list[str], tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    part = "\n".join(lines[:20])
+    given = {"empty": "", "prose": "a page\nof prose\n", "other": '{"level": "info"}\n', "cut": part[:-30]}
+    for name, content in given.items():
+        Path(name).write_text(content, encoding="utf-8")
+    Path("folder").mkdir()
+
+    codes, said = {}, {}
+    for name in (*given, "folder"):
+        codes[name] = main(["trace", *way, name])
+        shown = capsys.readouterr()
+        said[name] = shown.out + shown.err
+
+    assert codes == {
+        "empty": USAGE if way[0] in ("draw", "explore") else NOTHING,
+        "prose": USAGE,
+        "other": USAGE,
+        "cut": WRONG if way == ["check"] else ACCEPTED,
+        "folder": USAGE,
+    }
+    assert f"empty is empty\ntip: {EMPTY_TIP}\n" in said["empty"]
+    assert all(f"\ntip: {NoTrace.tip}\n" in said[name] for name in ("prose", "other"))
+    assert re.search(r"\b20: .*no JSON at column \d+; the file ends within this line\n", said["cut"])
+    assert said["folder"] == "error: folder: Is a directory: name the files in it, as folder/*\n"
 
 
 def test_a_node_that_starts_again_is_judged_again_and_of_many_divergences_the_first_are_shown(
@@ -281,7 +317,7 @@ def test_stdin_and_several_files(is_compressed: bool, good: Path, capsys: Captur
     ("content", "code", "said"),
     [
         (None, USAGE, "No such file or directory"),
-        ("", NOTHING, ""),
+        ("", NOTHING, ".jsonl is empty\ntip: a trace has a line for the start of each node"),
         ("\n \n", NOTHING, ""),
         ("# A page\n\nof prose\n", USAGE, "no line of it is a line of a trace; line 1: not a trace line"),
         ("{}", USAGE, "no line of it is a line of a trace; line 1: expected a member 'run'"),
@@ -305,7 +341,8 @@ def test_nothing_is_checked_where_a_file_cannot_be_read(good: Path, tmp_path: Pa
     said = capsys.readouterr()
     assert (said.out, said.err) == (
         "",
-        f"error: {missing}: No such file or directory; {tmp_path}: Is a directory\ntip: no file was checked\n",
+        f"error: {missing}: No such file or directory; {tmp_path}: Is a directory: name the files in it, as {tmp_path}/*\n"
+        "tip: no file was checked\n",
     )
 
 

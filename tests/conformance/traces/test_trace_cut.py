@@ -133,7 +133,7 @@ def test_a_file_that_is_no_trace_is_refused(tmp_path: Path, capsys: pytest.Captu
     assert main(["trace", "cut", str(tmp_path / "none")]) == 2
 
     assert capsys.readouterr().err.splitlines() == [
-        f"error: {other}: no line of it is a line of a trace",
+        f"error: {other}: no line of it is a line of a trace; line 1: not a trace line: no JSON at column 1",
         f"tip: {NoTrace.tip}",
         f"error: {tmp_path / 'none'}: No such file or directory",
     ]

@@ -106,6 +106,8 @@ def run(args: Namespace) -> int:
         reports.append(report)
         if args.format == "text":
             print("\n".join(_rows(report)), flush=True)
+        if not report.lines and not report.unreadable_lines:
+            warn(f"{name} is empty", file_check.EMPTY_TIP)
     code = EXIT_CODES[trace_verdict(reports).name]
     if args.format == "json":
         print(json.dumps({"exit": code, "files": [file_check.plain(report) for report in reports]}))
@@ -118,12 +120,13 @@ def _refuse_unreadable(names: Sequence[str]) -> None:
     """Raises Refusal if files cannot be read, and names all of them, before any is checked."""
     from pathlib import Path
 
+    from peerproof.conformance.suite.source import open_file
+
     problems = []
     for name in names:
         try:
             if name != "-":
-                with Path(name).open("rb"):
-                    pass
+                open_file(Path(name)).close()
         except OSError as problem:
             problems.append(f"{name}: {problem.strerror or problem}")
     if problems:
@@ -185,7 +188,7 @@ def _rows(report: Report) -> Iterator[str]:
         if node.further:
             yield f"    {node.further:,} more after later starts"
     if len(listed) < len(report.nodes):
-        yield f"  accepted  the other {len(report.nodes) - len(listed):,} nodes"
+        yield f"  accepted  {'the other' if listed else 'all'} {len(report.nodes) - len(listed):,} nodes"
     if report.tlc_problem:
         yield f"  TLC       no verdict: {report.tlc_problem}"
 

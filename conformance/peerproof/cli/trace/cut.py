@@ -43,7 +43,7 @@ def run(args: Namespace) -> int:
     """Writes the part, and says what is in it."""
     from peerproof.conformance.suite.output import CannotWrite
     from peerproof.conformance.suite.source import keep_standard_input, open_source
-    from peerproof.conformance.traces.file_check import NoTrace
+    from peerproof.conformance.traces.file_check import EMPTY_TIP, NoTrace
     from peerproof.conformance.traces.trace_cut import Part, cut_trace
 
     if args.end is not None and args.begin >= args.end:
@@ -62,8 +62,10 @@ def run(args: Namespace) -> int:
             raise Refusal(f"{args.file}: {problem.strerror or problem}") from None
     if cut.damage:
         warn(f"{args.file}: {cut.damage}")
-    if cut.unreadable:
-        warn(f"{args.file}: {cut.unreadable:,} lines are not lines of a trace, and are left out")
+    if cut.left_out.count:
+        warn(f"{args.file}: {cut.left_out}")
+    if not cut.lines:
+        raise Refusal(f"{args.file} is empty", NOTHING, tip=EMPTY_TIP)
     if not cut.kept:
         names = ", ".join(dict.fromkeys(node for _, node in cut.others))
         raise Refusal("no line was chosen", NOTHING, tip=f"there are the nodes {names}" if names else None)

@@ -18,6 +18,7 @@ import json
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from typing import TYPE_CHECKING, Final
 
+from peerproof.cli.command import refuse
 from peerproof.cli.console import warn
 from peerproof.cli.exits import NOTHING, OK, Refusal
 from peerproof.cli.options import add_format
@@ -45,12 +46,16 @@ def configure(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Reads the files, and shows the intervals."""
     from peerproof.conformance.traces.contact import Contact
+    from peerproof.conformance.traces.file_check import EMPTY_TIP
+    from peerproof.conformance.traces.trace_diagram import NoTrace, check_protocols
 
     contact = Contact(int(args.window * _MICROSECONDS))
     for name in args.files:
         _read(contact, name)
     if not contact.lines:
-        raise Refusal("there is no line in these files", NOTHING)
+        raise Refusal(f"{args.files[0]} is empty" if len(args.files) == 1 else "these files are empty", NOTHING, tip=EMPTY_TIP)
+    with refuse(NoTrace):
+        check_protocols(contact.protocols)
     intervals = contact.intervals()
     if args.format == "json":
         shown = [interval._asdict() for interval in intervals]
@@ -61,24 +66,28 @@ def run(args: Namespace) -> int:
 
 
 def _read(contact: Contact, name: str) -> None:
-    from peerproof.conformance.captures.byte_source import MAX_LINE
     from peerproof.conformance.suite.source import open_source
+    from peerproof.conformance.traces.file_check import LeftOut, NoTrace, numbered_lines, refuse_all
 
-    number = 0
+    before, left_out = contact.lines, LeftOut()
     try:
-        with Ticker() as ticker, open_source(name) as source:
-            while line := source.readline(MAX_LINE):
-                number += 1
+        with refuse(NoTrace, prefix=f"{name}: "), Ticker() as ticker, open_source(name) as source:
+            for number, line in numbered_lines(source):
                 if number % _PROGRESS_EVERY == 0:
                     ticker(f"{name}: {number:,} lines")
-                if not line.isspace():
-                    contact.add(line)
-        if source.problem:
-            warn(f"{name}: {source.problem.detail}")
+                try:
+                    if not line.isspace():
+                        contact.add(line)
+                except ValueError:
+                    left_out.add(number, line)
+            if left_out.count and contact.lines == before:
+                raise refuse_all(left_out.first[0])
     except OSError as problem:
         raise Refusal(f"{name}: {problem.strerror or problem}") from None
-    except ValueError as problem:
-        raise Refusal(f"{name}:{number}: {problem}", tip="peerproof trace check names all lines that are none") from None
+    if source.problem:
+        warn(f"{name}: {source.problem.detail}")
+    if left_out.count:
+        warn(f"{name}: {left_out}")
 
 
 def _rows(contact: Contact, intervals: list[Interval]) -> Iterator[str]:

@@ -54,12 +54,10 @@ class CannotDraw(Exception):
 
 def kind_of(path: Path) -> Kind:
     """Detects the kind of a file from its content. Raises CannotDraw and OSError."""
-    if path.is_dir():
-        raise CannotDraw(f"{path} is a directory: name the files in it")
     with Source(path) as file:
         head = file.read(_HEAD)
     if not head.strip():
-        raise CannotDraw(f"{path} is empty")
+        raise CannotDraw(f"{path} is empty", file_check.EMPTY_TIP)
     if is_capture(path):
         return Kind.CAPTURE
     if head.lstrip().startswith(b"{"):
@@ -70,7 +68,7 @@ def kind_of(path: Path) -> Kind:
         raise CannotDraw(f"{path} is JSON, but neither a trace nor a counterexample in ITF", file_check.NoTrace.tip)
     if b"\nvectors:" in head:
         return Kind.VECTORS
-    raise CannotDraw(f"{path} is not a trace, a capture, a file of vectors or a counterexample")
+    raise CannotDraw(f"{path} is not a trace, a capture, a file of vectors or a counterexample", file_check.NoTrace.tip)
 
 
 def _is_trace(head: bytes) -> bool:
@@ -203,7 +201,7 @@ def draw_traces(names: Sequence[str], excerpt: Excerpt, run: str | None = None, 
         reader = trace_diagram.read_traces(names, run, excerpt.begin)
         graph = trace_diagram.trace_graph(reader, excerpt, is_full=is_full)
     except trace_diagram.NoTrace as problem:
-        raise CannotDraw(str(problem), file_check.NoTrace.tip) from None
+        raise CannotDraw(str(problem), problem.tip) from None
     remarks = [
         *reader.damaged,
         *(f"{file}:{number}: not drawn: {problem}" for file, number, problem in reader.unread[:MOST_UNREAD]),

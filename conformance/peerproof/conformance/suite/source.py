@@ -48,7 +48,7 @@ class Source(BufferedReader):
             plain = _StandardInput()
             head = plain.head
         else:
-            plain = FileIO(file)
+            plain = open_file(file)
             head = plain.read(len(GZIP))
             plain.seek(0)
         self._gunzip = _Gunzip(plain) if head == GZIP else None
@@ -58,6 +58,16 @@ class Source(BufferedReader):
     def problem(self) -> Problem | None:
         """The fault of the file, known when its end is reached; None if there is none."""
         return self._gunzip.problem if self._gunzip else None
+
+
+def open_file(path: Path) -> FileIO:
+    """Opens a file to read its bytes. Raises OSError, which says of a directory what to do."""
+    try:
+        return FileIO(path)
+    except IsADirectoryError as problem:
+        raise IsADirectoryError(
+            problem.errno, f"{problem.strerror}: name the files in it, as {path}/*", problem.filename
+        ) from None
 
 
 def open_source(name: str) -> Source:

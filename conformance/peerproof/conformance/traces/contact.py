@@ -36,19 +36,21 @@ class Contact:
 
     window: int  #: microseconds
     nodes: set[str] = field(default_factory=set)
+    protocols: set[str] = field(default_factory=set)
     lines: int = 0
     _active: dict[int, set[str]] = field(default_factory=lambda: defaultdict(set))
     _heard: dict[int, dict[tuple[str, str], tuple[int, int]]] = field(default_factory=lambda: defaultdict(dict))
 
     def add(self, line: bytes) -> None:
         """Adds a line of a trace. Raises ValueError if it is none."""
-        row = json.loads(line)
         try:
-            node, at, kind, peer = row["node"], row["t_us"], row["kind"], row["peer"]
-        except (TypeError, KeyError):
-            raise ValueError("not a trace line: it has no node, t_us, kind and peer") from None
-        if not isinstance(node, str) or not isinstance(at, int):
-            raise ValueError("not a trace line: node is no text, or t_us no integer")  # noqa: TRY004  # as for any other line
+            row = json.loads(line)
+            protocol, node, at, kind, peer = row["protocol"], row["node"], row["t_us"], row["kind"], row["peer"]
+        except (TypeError, KeyError, RecursionError):
+            raise ValueError("not a trace line") from None
+        if not isinstance(protocol, str) or not isinstance(node, str) or not isinstance(at, int):
+            raise ValueError("not a trace line")  # noqa: TRY004  # as for any other line
+        self.protocols.add(protocol)
         place = at // self.window
         self.lines += 1
         self.nodes.add(node)

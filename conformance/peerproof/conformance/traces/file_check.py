@@ -7,6 +7,7 @@ numbers for each event, up to a limit.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
@@ -35,6 +36,9 @@ LINES_AFTER: Final = 2
 #: Number of divergences of one node, and of unreadable lines of one file, that are kept; the others are only counted.
 MOST_KEPT: Final = 10
 
+#: Number of lines left out that are named.
+MOST_NAMED: Final = 3
+
 #: Bytes; a longer line is not a line of a trace.
 LONGEST_LINE: Final = 2**24
 
@@ -51,12 +55,46 @@ class NoTrace(Exception):
     )
 
 
+#: What to do about an empty file.
+EMPTY_TIP: Final = (
+    "a trace has a line for the start of each node, and one for each step: see whether the program that writes it has begun; "
+    "peerproof node simulate PROTOCOL --trace FILE writes one"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Unreadable:
     """A line that is not a line of the trace."""
 
     line: int  #: of the file, from 1
     problem: str
+
+
+@dataclass(slots=True)
+class LeftOut:
+    """The lines of a file that are not lines of a trace, for commands that go on without them."""
+
+    count: int = 0
+    first: list[Unreadable] = field(default_factory=list)  #: up to `MOST_NAMED`
+
+    def add(self, number: int, raw: bytes) -> None:
+        """Adds a line."""
+        self.count += 1
+        if len(self.first) < MOST_NAMED:
+            self.first.append(Unreadable(number, why_unreadable(raw)))
+
+    def __str__(self) -> str:
+        what = (
+            "1 line is not a line of a trace, and is"
+            if self.count == 1
+            else f"{self.count:,} lines are not lines of a trace, and are"
+        )
+        return f"{what} left out; {'; '.join(f'line {bad.line}: {bad.problem}' for bad in self.first)}"
+
+
+def refuse_all(first: Unreadable) -> NoTrace:
+    """Returns the error for a file without any line of a trace; `first` is its first line."""
+    return NoTrace(f"no line of it is a line of a trace; line {first.line}: {first.problem}")
 
 
 def log_fault(divergence: Divergence, *, is_first: bool) -> str:
@@ -179,15 +217,14 @@ class _Reading:
             if self.report.data is not None:
                 self.report.data.add(parse(text))
         except MalformedMessage as error:
-            self.report.add_unreadable(error.detail, number)
+            self.report.add_unreadable(line_problem(raw, error.detail), number)
             return
         if divergence is not None:
             self._keep(replay, divergence, number, text)
 
     def finish(self) -> Report:
         if self._replay is None and self.report.lines:
-            first = self.report.unreadable[0]
-            raise NoTrace(f"no line of it is a line of a trace; line {first.line}: {first.problem}")
+            raise refuse_all(self.report.unreadable[0])
         for (run, node), kept in self._replay.nodes.items() if self._replay else ():
             self._node(run, node).events = kept.events
         return self.report
@@ -237,6 +274,26 @@ def numbered_lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
         yield number, raw
         while len(raw) == LONGEST_LINE and not raw.endswith(b"\n"):
             raw = file.readline(LONGEST_LINE)
+
+
+def line_problem(raw: bytes, problem: str) -> str:
+    """Returns why a line cannot be read; says also if the file ends within it, as that of a node that was killed may."""
+    if raw.endswith(b"\n") or not raw.startswith(b"{") or len(raw) == LONGEST_LINE:
+        return problem
+    try:
+        json.loads(raw)
+    except (ValueError, RecursionError):
+        return f"{problem}; the file ends within this line"
+    return problem
+
+
+def why_unreadable(raw: bytes) -> str:
+    """Returns why a line is not a line of a trace."""
+    try:
+        parse(_text(raw))
+    except MalformedMessage as error:
+        return line_problem(raw, error.detail)
+    return "not a trace line"
 
 
 def _text(raw: bytes) -> str:

@@ -14,7 +14,7 @@ import msgspec
 
 from peerproof.conformance.suite.source import Source
 from peerproof.conformance.traces.event_text import origin_of
-from peerproof.conformance.traces.file_check import LONGEST_LINE, NoTrace, numbered_lines
+from peerproof.conformance.traces.file_check import LONGEST_LINE, LeftOut, numbered_lines, refuse_all
 
 #: Run and name of a node.
 _Owner: TypeAlias = tuple[str, str]
@@ -49,7 +49,7 @@ class CutTrace:
     """The result of a cut."""
 
     lines: int = 0  #: of the whole trace
-    unreadable: int = 0  #: lines of it that are left out, because they are not lines of a trace
+    left_out: LeftOut = field(default_factory=LeftOut)  #: lines of it that are not lines of a trace
     damage: str = ""  #: of a file compressed with gzip, which was read up to there
     kept: dict[_Owner, Kept] = field(default_factory=dict)
     others: dict[_Owner, None] = field(default_factory=dict)  #: nodes without a line in the part
@@ -98,8 +98,8 @@ def cut_trace(open_trace: Callable[[], Source], part: Part, write: Callable[[byt
                 kept.lines += 1
                 write(line.raw if line.raw.endswith(b"\n") else line.raw + b"\n")
         cut.damage = file.problem.detail if file.problem else ""
-    if cut.unreadable == cut.lines > 0:
-        raise NoTrace("no line of it is a line of a trace")
+    if cut.left_out.count == cut.lines > 0:
+        raise refuse_all(cut.left_out.first[0])
     cut.others = {owner: None for owner in cut.others if owner not in cut.kept}
     return cut
 
@@ -127,7 +127,7 @@ def _read(file: BinaryIO, cut: CutTrace) -> Iterator[_Line]:
         try:
             head = decode(raw if len(raw) < LONGEST_LINE else b"")
         except (ValueError, RecursionError):
-            cut.unreadable += 1
+            cut.left_out.add(number, raw)
             continue
         origin = origin_of(head.t_us) if origin is None else origin
         yield _Line(number, raw, head, (head.t_us - origin) // _MICROSECONDS)

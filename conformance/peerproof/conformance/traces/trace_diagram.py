@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -27,6 +27,7 @@ from peerproof.conformance.diagrams.labels import id_shortener
 from peerproof.conformance.diagrams.message_graph import Arrow, Excerpt, MessageGraph, Note, Timed
 from peerproof.conformance.diagrams.names import names_in_trace, rename
 from peerproof.conformance.suite.source import STANDARD_INPUT, open_source
+from peerproof.conformance.traces import file_check
 from peerproof.conformance.traces.event_text import origin_of
 from peerproof.conformance.traces.steps import senders_of
 from peerproof.spec.core import EVERYBODY, NodeId
@@ -193,14 +194,15 @@ def _content(message: Plain) -> str:
 #: Maximum number of lines that are read: some hundred megabytes of memory.
 MOST_LINES: Final = 100_000
 
-#: Bytes; a longer line is not a line of a trace.
-LONGEST_LINE: Final = 2**24
-
 _MS: Final = 1000
 
 
 class NoTrace(Exception):
-    """The files are not a trace of one run."""
+    """The files are not a trace of one run; `tip` says what to do, if the message does not."""
+
+    def __init__(self, message: str, tip: str | None = None) -> None:
+        super().__init__(message)
+        self.tip = tip
 
 
 class Unread(NamedTuple):
@@ -233,7 +235,7 @@ class Reader:
         most = max(1, self.most // share)
         others: set[str] = set()
         kept = count = 0
-        for number, raw in enumerate(iter(lambda: file.readline(LONGEST_LINE), b""), 1):
+        for number, raw in file_check.numbered_lines(file):
             if not raw.strip():
                 continue
             if kept >= most:
@@ -241,8 +243,8 @@ class Reader:
                 break
             try:
                 line = parse(raw.decode())
-            except (MalformedMessage, UnicodeDecodeError) as problem:
-                self.unread.append(Unread(name, number, str(problem)))
+            except (MalformedMessage, UnicodeDecodeError):
+                self.unread.append(Unread(name, number, file_check.why_unreadable(raw)))
                 continue
             count += 1
             self.first = line.t_us if self.first is None else self.first
@@ -272,9 +274,7 @@ class Reader:
 
     def recording(self) -> Recording:
         """Returns all lines in one order. Raises NoTrace."""
-        protocols = sorted({line.protocol for _, line in self.lines})
-        if len(protocols) > 1:
-            raise NoTrace(f"traces of several protocols: {', '.join(protocols)}; draw those of one")
+        check_protocols({line.protocol for _, line in self.lines})
         if not self.lines:
             raise NoTrace("the trace has no line of that time or that run")
         return Recording(tuple(self.lines), self.shifts)
@@ -282,12 +282,18 @@ class Reader:
     def _check(self, name: str, count: int, others: set[str]) -> None:
         if not count:
             what = f"line {self.unread[0].number}: {self.unread[0].problem}" if self.unread else "it is empty"
-            raise NoTrace(f"{name}: not a trace: {what}")
+            raise NoTrace(f"{name}: not a trace: {what}", file_check.NoTrace.tip if self.unread else file_check.EMPTY_TIP)
         runs = sorted({line.run for file, line in self.lines if file == len(self._names)})
         if len(runs) > 1:
             raise NoTrace(f"{name}: {len(runs)} runs; choose one with --run, such as {runs[0]!r}")
         if not runs and others:
             raise NoTrace(f"{name}: no run {self.run!r}; it has {min(others)!r}, for example")
+
+
+def check_protocols(protocols: Collection[str]) -> None:
+    """Raises NoTrace if these are several."""
+    if len(protocols) > 1:
+        raise NoTrace(f"traces of several protocols: {', '.join(sorted(protocols))}; name those of one")
 
 
 def read_traces(
