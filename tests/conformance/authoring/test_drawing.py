@@ -179,7 +179,10 @@ COUNTEREXAMPLE = str(root() / "distkv/counterexamples/DX-01-letter.itf.json")
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (["no-such-vector"], "unknown vector 'no-such-vector'"),
+        (["no-such-vector"], "unknown vector or model 'no-such-vector'\ntip: peerproof vectors list shows the vectors, "),
+        (["WX-01"], "unknown vector or model 'WX-01'\ntip: did you mean WX-01-two-owners?\n"),
+        (["swim/SX-02-stale-rumor"], "tip: did you mean SX-02-stale-rumour"),
+        (["digest-request-of-won"], "tip: did you mean scuttlebutt/codec/digest-request-of-one or "),
         (["gone.jsonl"], "there is no file gone.jsonl"),
         (["."], ".: Is a directory: name the files in it, as ./*"),
         ([ROUND, "DX-01-letter"], f"{ROUND} is not a file; several sources must be the traces of one run"),

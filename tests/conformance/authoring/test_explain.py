@@ -48,7 +48,11 @@ def test_several_names_are_explained_one_after_the_other(capsys: Capture) -> Non
         ("B14", "did you mean B-14?"),
         ("NoStaleRumor", "did you mean NoStaleRumour?"),
         ("swmi", "did you mean swim?"),
-        ("small-jions", "did you mean small-joins?"),
+        ("small-jions", "did you mean small-joins or small-join?"),
+        ("small-jion", "did you mean small-join or small-joins?"),
+        ("s4", "did you mean S-04?"),
+        ("s-4", "did you mean S-04?"),
+        ("pastry", "no clause mentions it, but spec/wendy.md does (peerproof explain wendy)\n"),
         ("proximity", "clauses that mention it: wendy W-04 W-05 W-06 "),
         (
             "Q-12",

@@ -32,6 +32,18 @@ def test_what_is_no_divergence_is_told_with_those_that_there_are(name: str, name
     assert all(other in str(caught.value.tip) for other in named)
 
 
+def test_what_is_told_of_an_id_without_a_divergence_leads_to_its_clause() -> None:
+    described = {clause for protocol in PROTOCOLS for clause in catalogue.load(protocol).items}
+    told = {}
+    for name in (f"{letter}D-{number:02}" for letter in "BSWPD" for number in range(100)):
+        if name not in divergences():
+            with pytest.raises(AdapterUnavailable) as caught:
+                create_adapter(f"divergence:{name}")
+            told[name] = f"peerproof explain {name}" in str(caught.value.tip)
+
+    assert {name for name, leads in told.items() if leads} == {name for name in told if name in described}
+
+
 def test_the_page_of_a_protocol_describes_each() -> None:
     described = {clause for protocol in PROTOCOLS for clause in catalogue.load(protocol).items}
 

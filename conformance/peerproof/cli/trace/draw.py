@@ -107,7 +107,7 @@ def run(args: Namespace) -> int:
 def _draw(args: Namespace, excerpt: Excerpt) -> Drawing:
     """Reads and draws the sources. Raises CannotDraw and OSError."""
     from peerproof.conformance.authoring import drawing
-    from peerproof.conformance.vectors.selection import VectorNotFound
+    from peerproof.conformance.vectors.selection import UnknownVector, VectorNotFound, find_vector
 
     subject = drawing.find_subject(args.sources)
     _refuse_others(args, subject)
@@ -125,8 +125,12 @@ def _draw(args: Namespace, excerpt: Excerpt) -> Drawing:
                 return drawing.draw_counterexample(path, _without(args))
         if subject.model is not None:
             return drawing.draw_model(subject.model, _without(args), _find_counterexample(subject.model) if args.tlc else None)
+        name = args.sources[0]
         with refuse(VectorNotFound):
-            vector = options.vector(options.suite(args, args.sources[0].partition("/")[0]), args.sources[0])
+            try:
+                vector = find_vector(options.suite(args, name.partition("/")[0]), name)
+            except UnknownVector as problem:
+                raise drawing.unknown_source(name, problem.close) from None
             return drawing.draw_vector(vector, is_full=args.full)
     except ImportError as error:
         raise Refusal(f"a capture needs the package {error.name}", UNUSABLE, tip="pip install 'peerproof[pipeline]'") from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import sys
 from collections.abc import Iterable, Sequence
@@ -15,6 +16,7 @@ from peerproof.conformance.adapter.line_adapter import LineAdapter
 from peerproof.conformance.adapter.line_channel import Channel, Connection, Program
 from peerproof.conformance.adapter.recorded import Recorded
 from peerproof.conformance.suite.bounds import MAX_LINE
+from peerproof.conformance.suite.locations import clauses_file
 from peerproof.conformance.suite.timeouts import Timeouts
 from peerproof.spec.connections import AddressError, parse_endpoint
 from peerproof.spec.protocols import PROTOCOLS
@@ -74,6 +76,9 @@ def create_adapter(
     return program(argv, patience, suite, watch, longest)
 
 
+_DIVERGENCE: Final = re.compile(r"[A-Z]D-\d\d")
+
+
 def divergences(protocol: str | None = None) -> dict[str, type[Any]]:
     """The divergences of real implementations, of one protocol or all, by the ids that the protocols' pages use."""
     references = (row.divergences for name, row in PROTOCOLS.items() if protocol in (None, name))
@@ -87,10 +92,11 @@ def find_divergence(name: str, protocol: str | None = None) -> type[Any]:
         return found
     letters = dict.fromkeys(other[:2] for other in known)
     of_each = {first: [other for other in known if other.startswith(first)] for first in letters}
-    expected = ", ".join(of_each.get(name.upper()[:2], (f"{ids[0]} to {ids[-1]}" for ids in of_each.values())))
-    more = (
-        f". No message shows the others on the page of a protocol: peerproof explain {name.upper()}" if name[2:3] == "-" else ""
-    )
+    own = of_each.get(name.upper()[:2], [])
+    expected = ", ".join(own or (f"{ids[0]} to {ids[-1]}" for ids in of_each.values()))
+    pages = (clauses_file(row.protocol) for row in known.values() if _DIVERGENCE.fullmatch(name.upper()))
+    is_described = any(name.upper() in page.read_text(encoding="utf-8") for page in dict.fromkeys(pages) if page.exists())
+    more = f". No message shows the others on the page of a protocol: peerproof explain {name.upper()}" if is_described else ""
     which = f"node of {protocol}" if protocol else "adapter"
     raise AdapterUnavailable(f"no {which} has the divergence {name!r}", tip=f"there are {expected}{more}")
 

@@ -13,7 +13,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from difflib import get_close_matches
+from difflib import SequenceMatcher, get_close_matches
 from textwrap import fill, indent
 from typing import TYPE_CHECKING
 
@@ -201,6 +201,8 @@ def as_json(matrices: Mapping[str, Sequence[Row]]) -> str:
 WIDTH = 100
 MOST_MENTIONING = 6  #: the most clauses of a protocol that are named because they mention an unknown word
 _WORD = re.compile(r"\w+")
+_SHORT = re.compile(r"([A-Za-z]{1,2})-?(\d{1,3})")  #: the id of a clause, perhaps without its dash or a zero
+_HARDLY = 0.06  #: the difference in likeness that says nothing
 
 
 #: The letters between that of the protocol and the dash -> the kind of item.
@@ -221,21 +223,31 @@ class ClauseNotFound(LookupError):
 
     def __init__(self, name: str, known: Collection[str], mentioning: str = "") -> None:
         super().__init__(f"unknown clause {name!r}")
-        self.tip = f"clauses that mention it: {mentioning}" if mentioning else clause_tip(name, known)
+        self.tip = mentioning or clause_tip(name, known)
 
 
 def clause_tip(name: str, known: Collection[str]) -> str:
     """
-    Returns a tip for an unknown clause: clauses with the same letters, one that looks similar, or else what the letters mean.
+    Returns a tip for an unknown clause: the one of this number, clauses with the same letters, the names that look most similar,
+    or else what the letters mean.
 
-    >>> clause_tip("b-999", ["B-01", "B-02", "D-99"])
-    'there are B-01 to B-02'
+    >>> clause_tip("b-999", ["B-01", "B-02", "D-99"]), clause_tip("b2", ["B-01", "B-02", "B-22"])
+    ('there are B-01 to B-02', 'did you mean B-02?')
     """
+    if (parts := _SHORT.fullmatch(name)) and (whole := f"{parts[1].upper()}-{int(parts[2]):02}") in known:
+        return f"did you mean {whole}?"
     letters, dash, digits = name.upper().partition("-")
     if same := sorted((clause for clause in known if clause.partition("-")[0] == letters), key=in_order):
         return f"there are {same[0]} to {same[-1]}" if len(same) > 1 else f"there is {same[0]}"
-    close = get_close_matches(name, known, n=1) or get_close_matches(name.upper(), known, n=1)
-    return f"did you mean {close[0]}?" if close and not (dash and digits.isdecimal()) else _letters()
+    close = _most_similar(name, known) or _most_similar(name.upper(), known)
+    return f"did you mean {' or '.join(close)}?" if close and not (dash and digits.isdecimal()) else _letters()
+
+
+def _most_similar(name: str, known: Collection[str]) -> list[str]:
+    """The most similar name, and those that are hardly less so, such as the same name in the plural."""
+    close = get_close_matches(name, known)
+    likeness = [SequenceMatcher(None, each, name).ratio() for each in close]
+    return [each for each, like in zip(close, likeness, strict=True) if like > likeness[0] - _HARDLY]
 
 
 def _letters() -> str:
@@ -293,8 +305,10 @@ def _mention(word: str, every: Iterable[Clauses]) -> str:
     """
     Returns the first clauses of each protocol about a word: its section of this name, then the clauses whose text has it.
 
+    If there are none, the protocols whose page has the word elsewhere.
+
     >>> _mention("joining", [catalogue.load("wendy")])
-    'wendy W-45 W-46 W-47 W-48 W-49 W-50 …'
+    'clauses that mention it: wendy W-45 W-46 W-47 W-48 W-49 W-50 …'
     """
     if not word.isalpha():
         return ""
@@ -305,7 +319,11 @@ def _mention(word: str, every: Iterable[Clauses]) -> str:
         if about:
             more = " …" if len(about) > MOST_MENTIONING else ""
             found.append(" ".join([clauses.protocol, *(item.id for item in about[:MOST_MENTIONING])]) + more)
-    return "; ".join(found)
+    if found:
+        return f"clauses that mention it: {'; '.join(found)}"
+    pages = [clauses for clauses in every if sought in _WORD.findall(clauses.file.read_text(encoding="utf-8").lower())]
+    where = (f"{path_text(clauses.file)} does (peerproof explain {clauses.protocol})" for clauses in pages)
+    return f"no clause mentions it, but {' and '.join(where)}" if pages else ""
 
 
 def _explain_clause(clauses: Clauses, name: str, suite: Suite) -> str:

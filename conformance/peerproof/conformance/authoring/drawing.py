@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from enum import Enum
 from pathlib import Path
 from typing import Any, Final
@@ -30,6 +31,9 @@ from peerproof.tla.manifest import BadManifest, Model, models
 from peerproof.tla.output.counterexample import Counterexample, from_itf
 from peerproof.tla.output.outcome import Progress
 from peerproof.tla.tools.installation import Tools
+
+#: Number of models that are suggested for an unknown name.
+MOST_SUGGESTED: Final = 3
 
 #: Number of bytes read to detect the kind of a file.
 _HEAD: Final = 2**20
@@ -280,6 +284,16 @@ def _subject_of(name: str) -> Subject:
     if Path(name).suffix in (".jsonl", ".json", ".pcap", ".pcapng", ".yaml", ".gz"):
         raise CannotDraw(f"there is no file {name}")
     return Subject("VECTOR", "a vector")
+
+
+def unknown_source(name: str, vectors: Sequence[str]) -> CannotDraw:
+    """Returns the error for a name that is neither a vector nor a model that fails; `vectors` have similar names."""
+    failing = dict.fromkeys(model.name for model in models() if model.verdict != "success")
+    short = name.rpartition("/")[2]
+    close = [known for known in failing if known.lower().startswith(short.lower())] or get_close_matches(short, failing)
+    names = [*close[:MOST_SUGGESTED], *vectors]
+    tip = "peerproof vectors list shows the vectors, peerproof model check --list the models"
+    return CannotDraw(f"unknown vector or model {name!r}", f"did you mean {' or '.join(names)}?" if names else tip)
 
 
 def _failing(model: Model, found: model_diagram.Failing) -> Drawing:

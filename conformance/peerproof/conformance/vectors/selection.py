@@ -166,6 +166,15 @@ class VectorNotFound(LookupError):
         self.tip = tip
 
 
+class UnknownVector(VectorNotFound):
+    """No vector has the name; `close` are the ids of vectors with similar names."""
+
+    def __init__(self, name: str, close: Sequence[str]) -> None:
+        tip = f"did you mean {' or '.join(close)}?" if close else "peerproof vectors list shows them"
+        super().__init__(f"unknown vector {name!r}", tip)
+        self.close = close
+
+
 def find_vector(suite: Suite, name: str) -> Vector:
     """
     Finds the only vector with this id, former id, last part of an id, or part of an id; ignores `#` and what follows.
@@ -188,9 +197,7 @@ def find_vector(suite: Suite, name: str) -> Vector:
     if reason := suite.withdrawn.get(name):
         raise VectorNotFound(f"{name} was withdrawn: {reason}")
     by_name = {end: vector.id for vector in suite.vectors for end in _names(vector)[:2]}
-    close = list(dict.fromkeys(by_name[end] for end in get_close_matches(name, by_name)))
-    tip = f"did you mean {' or '.join(close)}?" if close else "peerproof vectors list shows them"
-    raise VectorNotFound(f"unknown vector {name!r}", tip)
+    raise UnknownVector(name, list(dict.fromkeys(by_name[end] for end in get_close_matches(name, by_name))))
 
 
 def decision_shares(vectors: Iterable[Vector]) -> list[list[str]]:
