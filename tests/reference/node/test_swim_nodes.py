@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 from collections.abc import Callable, Iterable
@@ -129,7 +130,8 @@ def test_what_is_typed_is_done_and_what_makes_no_sense_is_refused(start: Launch)
     second.now(lambda node: node.row(first).get("payload") == {"role": "db", "n": 1})
     first.type("set mood=good")
     second.now(lambda node: node.row(first).get("payload") == {"role": "db", "n": 1, "mood": "good"})
-    for nonsense in ("nonsense", f"set_payload {second.uuid} {{}}", "leave_node 7", "add_node"):
+    in_part = ("add_node", "probe_node 127.0.0.1:1", "leave_node a b", "set mood", "set mood good", "view all", "help add_node")
+    for nonsense in ("nonsense", f"set_payload {second.uuid} {{}}", "leave_node 7", *in_part):
         first.type(nonsense)
     first.type(f"probe_node 127.0.0.1 {second.addr.rpartition(':')[2]}")
     first.now(lambda node: any("Reachable" in line for line in node.errors))
@@ -141,7 +143,15 @@ def test_what_is_typed_is_done_and_what_makes_no_sense_is_refused(start: Launch)
     assert f"Reachable(host='127.0.0.1', port={second.addr.rpartition(':')[2]}, node='{second.uuid}')" in errors
     assert "the payload of" in errors
     assert "a UUID" in errors
-    assert "set_payload UUID DATA" in errors  # what can be typed
+    assert re.search(r"set_payload UUID DATA +Sets the data of a node", errors)  # what can be typed
+    assert re.findall(r"(?:no |'b' |usage: ).*", errors[errors.index("no UUID") :])[: len(in_part)] == [
+        "no UUID and no HOST and no PORT; usage: add_node UUID HOST PORT",
+        "no PORT; usage: probe_node HOST PORT",
+        "'b' is one too many; usage: leave_node UUID",
+        *["usage: set KEY=VALUE"] * 2,
+        "usage: view",
+        "usage: help",
+    ]
 
 
 @pytest.mark.slow

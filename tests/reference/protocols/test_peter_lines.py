@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from peerproof.reference.node import typed_commands
-from peerproof.reference.protocols.peter.runtime import TYPED, assignment, remark, render_notice, topic_text
+from peerproof.reference.protocols.peter.runtime import RUNTIME, TYPED, assignment, remark, render_notice, topic_text
 from peerproof.reference.protocols.peter.runtime import parse_command as typed_at_peter
 from peerproof.reference.protocols.wendy import runtime as wendy
 from peerproof.spec.errors import MalformedMessage
@@ -49,10 +49,19 @@ def test_what_cannot_be_meant_is_refused_in_words(name: str, rest: str, complain
         typed_at_peter(name, rest)
 
 
-def test_help_names_what_can_be_typed() -> None:
-    shown = typed_commands.help_of(COMMAND, TYPED)
-
-    assert {"subscribe TOPIC", "unsubscribe TOPIC", "publish TOPIC text", "route KEY payload"} <= set(shown.splitlines())
+def test_help_names_what_can_be_typed_and_what_it_does() -> None:
+    assert typed_commands.help_of(COMMAND, TYPED, RUNTIME.set_text).splitlines() == [
+        "set KEY=VALUE       Publishes the value on a topic: the key",
+        "view                Prints what the node knows",
+        "help                Prints these lines",
+        "quit                Ends the node",
+        "join CONTACT        Joins the cluster of the node at this address",
+        "leave               Leaves the cluster",
+        "route KEY payload   Sends a message to the node closest to a key",
+        "subscribe TOPIC     Subscribes to the events of a topic from now on",
+        "unsubscribe TOPIC   Ends a subscription",
+        "publish TOPIC text  Sends an event to all subscribers of a topic",
+    ]
 
 
 def test_events_are_printed_with_what_is_known_of_their_topic() -> None:

@@ -11,7 +11,7 @@ import asyncio
 import shlex
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
@@ -141,7 +141,7 @@ class RunningNode:
     def _command(self, line: str) -> None:
         name, _, rest = line.strip().partition(" ")
         if self._connected and name in self._connected.typed:
-            self._ask_for(partial(self._connected.parse_command, name, rest))
+            self._ask_for(name, partial(self._connected.parse_command, name, rest))
             return
         try:
             words = shlex.split(line)
@@ -152,7 +152,7 @@ class RunningNode:
             case []:
                 pass
             case ["help"]:
-                print(self._usage(), file=sys.stderr)
+                print(self._help(), file=sys.stderr)
             case ["view"]:
                 self._show(anyway=True)
             case ["quit"]:
@@ -165,20 +165,27 @@ class RunningNode:
         form, protocol = self._specification.COMMAND, self._setup.protocol
         if name == "set" and len(arguments) == 1 and "=" in arguments[0]:
             key, _, value = arguments[0].partition("=")
-            self._ask_for(lambda: protocol.assign(self._node.driver.state, key, value))
+            self._ask_for(name, lambda: protocol.assign(self._node.driver.state, key, value))
         elif name in form.cases:
-            self._ask_for(partial(typed_commands.command, form, name, arguments))
+            self._ask_for(name, partial(typed_commands.command, form, name, arguments))
+        elif name == "set" or name in typed_commands.OWN:
+            print(f"usage: {self._usage(name)}", file=sys.stderr)
         else:
-            print(f"unknown command {name!r}; there are:\n{self._usage()}", file=sys.stderr)
+            print(f"unknown command {name!r}; there are:\n{self._help()}", file=sys.stderr)
 
-    def _usage(self) -> str:
-        typed = self._connected.typed if self._connected else {}
-        return typed_commands.help_of(self._specification.COMMAND, typed)
+    def _typed(self) -> Mapping[str, str]:
+        return self._connected.typed if self._connected else {}
 
-    def _ask_for(self, command: Callable[[], Any]) -> None:
+    def _usage(self, name: str) -> str:
+        return typed_commands.usage_of(self._specification.COMMAND, self._typed(), name)
+
+    def _help(self) -> str:
+        return typed_commands.help_of(self._specification.COMMAND, self._typed(), self._setup.protocol.set_text)
+
+    def _ask_for(self, name: str, command: Callable[[], Any]) -> None:
         try:
             self._node.ask(command())
         except MalformedMessage as error:
-            logger.warning("refused: %s", error.detail)
+            logger.warning("refused: %s; usage: %s", error.detail, self._usage(name))
         except NotEnabled as error:
             logger.warning("refused: %s", error)

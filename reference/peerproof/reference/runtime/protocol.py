@@ -66,6 +66,7 @@ class Runtime:
     placed: Callable[[NodeId, Iterable[NodeId]], Mapping[str, Plain]]  #: own address, seeds -> members of the configuration
     #: State, key, value -> the command that sets a key to a value; None: there is no such command.
     assigned: Callable[[Any, str, str], Plain] | None = None
+    set_text: str = "Sets a key to a value"  #: what that command does, for the help of a running node
     begun: Callable[[Any, Pick], Any] = lambda config, _: config  #: configuration, pick -> configuration at the first start
     restarted: Callable[[Any, Any], Any] = lambda config, _: config  #: configuration, last state -> configuration at a restart
     key: Callable[[Any, NodeId, int], str] = lambda plan, _, update: f"k{update % plan.keys}"  #: the key to set

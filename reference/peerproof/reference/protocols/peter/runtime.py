@@ -315,6 +315,7 @@ RUNTIME: Final = Runtime(
     placed=wendy.address_config,
     texts=wendy.TEXTS,
     assigned=assignment,
+    set_text="Publishes the value on a topic: the key",
     key=lambda plan, node, update: plan.topic(int(plan.topics * Random(f"{plan.seed}/{node}/{update}").random())),
     subscribes=True,
     connected=CONNECTED,

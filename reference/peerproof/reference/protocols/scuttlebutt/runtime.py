@@ -13,4 +13,5 @@ RUNTIME: Final = Runtime(
     shown=("view", "status"),
     placed=lambda _, seeds: {"seeds": list(seeds)},
     assigned=lambda _, key, value: {"type": "update_local", "key": key, "value": value},
+    set_text="Sets one of the node's own key-value pairs",
 )

@@ -47,5 +47,6 @@ RUNTIME: Final = Runtime(
     },
     names_seeds=True,
     assigned=_assignment,
+    set_text="Sets a key in the node's own data",
     restarted=lambda config, _: replace(config, restart_counter=config.restart_counter + 1),
 )

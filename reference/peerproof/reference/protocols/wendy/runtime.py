@@ -221,6 +221,7 @@ RUNTIME: Final = Runtime(
     placed=address_config,
     texts=TEXTS,
     assigned=assignment,
+    set_text="Sends the value to the node closest to the hash of the key",
     key=lambda plan, node, update: f"{plan.seed}/{node}/{update}",
     connected=CONNECTED,
 )
