@@ -21,8 +21,9 @@ type Bundle struct {
 		Everybody      string
 		Seed           string
 		Queries        []string
-		OptionalEvents []string `json:"optional_events"`
-		RequiredConfig []string `json:"required_config"`
+		OptionalEvents []string                   `json:"optional_events"`
+		Meaningless    map[string]json.RawMessage // type of a message -> items of its lists that mean nothing
+		RequiredConfig []string                   `json:"required_config"`
 		Limits         struct {
 			Messages     int
 			AtOnce       int `json:"at_once"`

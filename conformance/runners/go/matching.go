@@ -32,6 +32,7 @@ type difference struct {
 	where            string
 	expected, actual any
 	otherForm        bool   // the same message in other bytes
+	sameMeaning      bool   // all that differs is parts of messages that mean nothing
 	reordered        string // the place of the list around it that has the expected items in another order; empty if none has
 }
 

@@ -295,13 +295,72 @@ func (s *script) checkMessages(branch outcome) {
 		s.bound = named
 		return
 	}
-	shown := s.readable(firstDifference(expected, found, s.bound, where))
+	different := firstDifference(expected, found, s.bound, where)
+	if meant := s.withoutMeaningless(found); !same(meant, found) {
+		other := firstDifference(expected, meant, s.bound, where)
+		isMeant := other == nil
+		if isMeant {
+			other = different
+		}
+		shown := s.readable(other)
+		shown.sameMeaning = isMeant
+		demand("messages", shown)
+	}
+	shown := s.readable(different)
 	if shown.otherForm { // is there a message that differs in more than its form?
 		if other := firstDifference(expected, s.rewritten(found), s.bound, where); other != nil {
 			shown = s.readable(other)
 		}
 	}
 	demand("messages", shown)
+}
+
+// withoutMeaningless returns messages without the items of their lists that mean nothing; as they are if they have none, or if the
+// decoder cannot say.
+func (s *script) withoutMeaningless(found []any) (meant []any) {
+	if len(s.bundle.Run.Meaningless) == 0 {
+		return found
+	}
+	defer func() {
+		switch raised := recover().(type) {
+		case nil:
+		case undetermined, Unsupported:
+			meant = found
+		default:
+			panic(raised)
+		}
+	}()
+	for _, one := range found {
+		meant = append(meant, s.withoutItems(one.(object)))
+	}
+	return meant
+}
+
+func (s *script) withoutItems(sent object) object {
+	read, isMessage := s.read(sent.values["bytes"].(string)).(object)
+	items, known := s.bundle.Run.Meaningless[typeOf(read)]
+	if !isMessage || !known {
+		return sent
+	}
+	kept := newObject()
+	for _, name := range read.names {
+		value := read.values[name]
+		if list, isList := value.([]any); isList {
+			value = slices.DeleteFunc(slices.Clone(list), func(item any) bool {
+				return slices.ContainsFunc(parse(items).([]any), func(one any) bool { return same(one, item) })
+			})
+		}
+		kept.set(name, value)
+	}
+	if same(kept, read) {
+		return sent
+	}
+	digits, _ := s.encode(json.RawMessage(text(kept)))
+	shown := newObject("to", sent.values["to"], "bytes", digits)
+	if _, isRead := sent.values["message"]; isRead {
+		shown.set("message", kept)
+	}
+	return shown
 }
 
 // rewritten returns messages in the form in which the implementation would write them itself.

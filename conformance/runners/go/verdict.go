@@ -158,6 +158,9 @@ func fingerprint(unmet *failure) string {
 	if isEnd(unmet.class) {
 		return "!"
 	}
+	if unmet.sameMeaning {
+		return "~"
+	}
 	if unmet.otherForm {
 		return "="
 	}
@@ -205,7 +208,7 @@ func (t *trial) decisions(unmet *failure) []string {
 		if _, known := others.values[came]; known {
 			named = append(named, strings.Fields(key)...)
 		}
-		if len(others.names) == 1 && others.names[0] == "=" {
+		if !slices.ContainsFunc(others.names, func(name string) bool { return name != "=" && name != "~" }) {
 			continue
 		}
 		resting = append(resting, strings.Fields(key)...)

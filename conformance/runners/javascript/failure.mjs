@@ -20,7 +20,7 @@ export function invoke(subject, method, ...args) {
 /** The implementation's decoder is wrong, and the case depends on it: there is no verdict. */
 export class Undetermined extends Error {}
 
-/** An expectation is not met. `difference` is {where, expected, actual, otherForm, reordered}. */
+/** An expectation is not met. `difference` is {where, expected, actual, otherForm, sameMeaning, reordered}. */
 export class Failure extends Error {
   constructor(failure, difference) {
     super(failure);

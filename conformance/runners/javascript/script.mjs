@@ -1,6 +1,6 @@
 /** The steps of a vector with nodes. */
 
-import { Failure, fail } from "./failure.mjs";
+import { Failure, Undetermined, Unsupported, fail } from "./failure.mjs";
 import { Network } from "./host.mjs";
 import { firstBinding, firstDifference, same } from "./matching.mjs";
 import { AFTER, JUDGING } from "./trial.mjs";
@@ -157,7 +157,13 @@ export class Script {
       trial.bound = after;
       return;
     }
-    let difference = this.readable(firstDifference(expected, found, trial.bound, where));
+    const different = firstDifference(expected, found, trial.bound, where);
+    const meant = this.withoutMeaningless(found);
+    if (!same(meant, found)) {
+      const other = firstDifference(expected, meant, trial.bound, where);
+      throw new Failure("messages", { ...this.readable(other ?? different), sameMeaning: !other });
+    }
+    let difference = this.readable(different);
     if (difference.otherForm) {
       // the same message in other bytes: is there a message that differs in more than its form?
       const written = found.map((message) => ({ ...message, bytes: trial.encode(trial.read(message.bytes)).bytes }));
@@ -165,6 +171,26 @@ export class Script {
       difference = other ? this.readable(other) : difference;
     }
     throw new Failure("messages", difference);
+  }
+
+  /** Messages without the items of their lists that mean nothing; as they are if they have none, or if the decoder cannot say. */
+  withoutMeaningless(found) {
+    const { trial } = this;
+    const { meaningless = {} } = trial.settings;
+    if (Object.keys(meaningless).length === 0) return found;
+    try {
+      return found.map((sent) => {
+        const read = trial.read(sent.bytes);
+        const isMeant = (item) => !(meaningless[read.type] ?? []).some((one) => same(one, item));
+        const kept = (value) => (Array.isArray(value) ? value.filter(isMeant) : value);
+        const meant = Object.fromEntries(Object.entries(read).map(([name, value]) => [name, kept(value)]));
+        if (typeof read !== "object" || same(meant, read)) return sent;
+        return { ...sent, bytes: trial.encode(meant).bytes, ...(sent.message !== undefined && { message: meant }) };
+      });
+    } catch (error) {
+      if (error instanceof Undetermined || error instanceof Unsupported) return found;
+      throw error;
+    }
   }
 
   /** A difference of messages, without what only serves their comparison. */

@@ -100,6 +100,7 @@ export class Trial {
   }
 
   fingerprint({ failure, difference }) {
+    if (difference.sameMeaning) return "~";
     if (difference.otherForm) return "=";
     const where = failure === "events" ? difference.where.replace(/\[\d+\]$/, "") : difference.where;
     return blake2b(canonical([failure, where, withoutReasons(difference.actual)]), 6);
@@ -122,7 +123,7 @@ export class Trial {
     const came = error.failure === "crashed" ? "!" : this.fingerprint(error);
     const named = of(found.filter(([, others]) => Object.hasOwn(others, came)));
     if (named.length > 0 || came === "!") return named.length > 0 ? named : only;
-    const real = found.filter(([, others]) => Object.keys(others).join() !== "=");
+    const real = found.filter(([, others]) => !Object.keys(others).every((came) => came === "=" || came === "~"));
     const open = ["!", "*", ...(error.failure === "events" ? ["*events"] : [])];
     const alone = this.implementation.choices === "oracle" || !this.each.needs.includes("choices.oracle");
     if (alone && !real.some(([, others]) => open.some((key) => Object.hasOwn(others, key)))) return only;

@@ -65,8 +65,8 @@ class Protocol:
     readings: Reference[Any] | None = None
     #: Reason -> the decisions, separated by blanks, that have one reasonable reading only for this reason.
     settled: Reference[Mapping[str, str]] | None = None
-    #: Message -> the same without parts that mean nothing, where no document says whether they are sent; itself if it has none.
-    meaning: Reference[Callable[[Any], Any]] | None = None
+    #: Type of a message -> items of its lists, in plain form, that mean nothing, where no document says whether they are sent.
+    meaningless: Mapping[str, tuple[Mapping[str, Any], ...]] = field(default_factory=dict)
     #: Name of a query -> `peerproof.spec.forms.answers.Answer`: for authors of adapters; no running code needs it.
     query_answers: Reference[Mapping[str, Any]] | None = None
     #: Name of a random choice (`why` of `pick`) -> its description.
@@ -122,6 +122,10 @@ class Protocols(Mapping[str, Protocol]):
         return self._own | {protocol.name: protocol for protocol in added if protocol.name not in self._own}
 
 
+#: Anti-entropy of no node, with and without its keyword.
+_EMPTY_ANTI_ENTROPY: Final[tuple[Mapping[str, Any], ...]] = tuple(
+    {"type": "anti_entropy", "members": [], "tagged": tagged} for tagged in (True, False)
+)
 _WENDY_REFUSALS: Final = {
     "not_alone": "`join`, while the message of an earlier one is under way, or once the node has got a leaf set",
     "own_node": "`join` with the node itself as its contact",
@@ -180,7 +184,8 @@ PROTOCOLS: Final = Protocols(
         "swim",
         *("swim.transitions", "swim.commands", "swim.rounds"),
         relation=Reference("peerproof.spec.swim.relation"),
-        meaning=Reference("peerproof.conformance.readings.protocols.swim:without_empty"),
+        # that they are not sent is decided by SA-28, SA-18 and SA-33
+        meaningless={"ping": (*_EMPTY_ANTI_ENTROPY, {"type": "payload", "data": {}}), "ack": _EMPTY_ANTI_ENTROPY},
         sites={
             "round.order": "the order in which the nodes of a new round are pinged",
             "indirect.relay": "one of the other live nodes, to ping a silent node indirectly",

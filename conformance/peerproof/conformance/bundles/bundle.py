@@ -20,7 +20,6 @@ from peerproof.conformance.runner.codec_cases import variants
 from peerproof.conformance.runner.trial import Case
 from peerproof.conformance.runner.virtual_host import MOST_HAPPENINGS
 from peerproof.conformance.suite.bounds import USUAL
-from peerproof.conformance.vectors.basis import SAME_MEANING, Others
 from peerproof.conformance.vectors.model_table import LAYER, Expanded
 from peerproof.conformance.vectors.plain_data import adapter_config, canonical
 from peerproof.conformance.vectors.plain_forms import has_matchers
@@ -79,6 +78,7 @@ def _run_settings(protocol: str) -> dict[str, Any]:
         "seed": SEED,
         "queries": queries,
         "optional_events": sorted({"malformed", *PROTOCOLS[protocol].optional_events}),
+        "meaningless": {name: list(items) for name, items in PROTOCOLS[protocol].meaningless.items()},
         "required_config": sorted(set(form.forms) - form.optional),
         "limits": {
             "messages": USUAL.messages,
@@ -153,14 +153,7 @@ def _head(vector: Vector, found: Sequence[Case]) -> dict[str, Any]:
     if vector.flags:
         shown["flags"] = list(vector.flags)
     shown["cases"] = [{"id": case.id, "check": _CHECKS.get(case.part, case.part), "needs": sorted(case.needs)} for case in found]
-    basis = {place: kept for place, found in vector.rests_on.items() if (kept := _without_meaning(found))}
-    return shown | ({"basis": basis} if basis else {})
-
-
-def _without_meaning(found: Mapping[str, Others]) -> dict[str, dict[str, str]]:
-    """The basis of a place without what only knowledge of the messages finds: a runner without it compares them as they are."""
-    every = {key: {came: names for came, names in others.items() if came != SAME_MEANING} for key, others in found.items()}
-    return {key: others for key, others in every.items() if others}
+    return shown | ({"basis": vector.rests_on} if vector.rests_on else {})
 
 
 _CHECKS: Final = {LAYER: "exchange"}  #: a vector made from a model is an exchange

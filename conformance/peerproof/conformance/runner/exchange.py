@@ -19,7 +19,7 @@ from peerproof.conformance.runner.codec_cases import bytes_difference, plain_tex
 from peerproof.conformance.runner.trial import Asking, Dialogue, Failure, Trial, TrialEvent, Verdict, on_connection
 from peerproof.conformance.runner.virtual_host import Message, Stage
 from peerproof.conformance.vectors.matching import Bound, Difference, bindings, first_difference, is_literally
-from peerproof.conformance.vectors.plain_data import describe_bytes, select_events
+from peerproof.conformance.vectors.plain_data import describe_bytes, select_events, without_items
 from peerproof.spec.core import EVERYBODY
 from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.forms.form import Plain
@@ -344,15 +344,15 @@ class Script:
 
     def without_meaningless(self, message: Message) -> Message:
         """A message that was sent, without the parts that mean nothing; unchanged if it has none, or is malformed."""
-        codec, meaning = specification(self.trial.vector.protocol).MESSAGE, PROTOCOLS[self.trial.vector.protocol].meaning
-        if meaning is None:
+        codec, meaningless = specification(self.trial.vector.protocol).MESSAGE, PROTOCOLS[self.trial.vector.protocol].meaningless
+        if not meaningless:
             return message
         try:
-            read = codec.decode(bytes.fromhex(message.bytes))
+            read = codec.plain(codec.decode(bytes.fromhex(message.bytes)))
         except MalformedMessage:
             return message
-        meant = meaning.load()(read)
-        return message if meant is read else message._replace(bytes=codec.encode(meant).hex())
+        meant = without_items(read, meaningless.get(read["type"], ()))
+        return message if meant == read else message._replace(bytes=codec.encode(codec.value(meant)).hex())
 
     def readable(self, difference: Difference) -> Difference:
         """The difference, with the bytes in it also decoded by the specification."""

@@ -189,3 +189,15 @@ def plain_config(spec: Specification, config: Any) -> dict[str, Any]:
     needed = {name: getattr(config, name) for name in form.forms if name not in form.optional}
     usual = form.plain(form.kind(**needed))
     return {name: value for name, value in shown.items() if name in needed or value != usual[name]}
+
+
+def without_items(plain: Mapping[str, Any], items: Collection[Any]) -> dict[str, Any]:
+    """
+    Returns an object without these items of its lists.
+
+    >>> without_items({"type": "ping", "vectors": [{"type": "payload", "data": {}}]}, [{"type": "payload", "data": {}}])
+    {'type': 'ping', 'vectors': []}
+    """
+    return {
+        name: [item for item in value if item not in items] if isinstance(value, list) else value for name, value in plain.items()
+    }

@@ -22,6 +22,8 @@ pub struct Difference {
     pub actual: Value,
     /// Whether both sides are the same message in other bytes.
     pub(crate) is_other_form: bool,
+    /// Whether all that differs is parts of messages that mean nothing.
+    pub(crate) has_same_meaning: bool,
     /// The path to the list around it that has the expected items in another order, if there is one.
     pub(crate) reordered: Option<String>,
 }

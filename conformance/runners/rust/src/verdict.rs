@@ -254,7 +254,7 @@ pub(crate) fn decisions(
         if outcomes.contains(&outcome.as_str()) {
             add_words(&mut named, key);
         }
-        if outcomes == ["="] {
+        if outcomes.iter().all(|&one| one == "=" || one == "~") {
             continue;
         }
         add_words(&mut resting, key);
@@ -317,8 +317,12 @@ pub(crate) fn fingerprint(failure: &Failure) -> String {
         path,
         actual,
         is_other_form,
+        has_same_meaning,
         ..
     } = &failure.difference;
+    if *has_same_meaning {
+        return "~".into();
+    }
     if *is_other_form {
         return "=".into();
     }

@@ -17,7 +17,6 @@ from peerproof.spec.swim.commands import on_add_node, on_leave_node, on_remove_n
 from peerproof.spec.swim.detector import MISSES, SILENT_FOR_ISOLATION, close_round
 from peerproof.spec.swim.gossip import (
     ANSWER,
-    EMPTY_PAYLOAD,
     ack_of,
     answer,
     apply_claim,
@@ -75,15 +74,6 @@ Right = Callable[..., Next]
 Sends = tuple[Send[Message], ...]
 _MESSAGES: Final = (Ping, Ack)
 READINGS: Final = Readings()
-
-
-def without_empty(message: Message) -> Message:
-    """Returns a message without anti-entropy of no node, and a ping without an empty payload. [SA-28, SA-33]"""
-    if not isinstance(message, _MESSAGES):
-        return message
-    empty = (AntiEntropy(()), AntiEntropy((), tagged=False), *((Payload(EMPTY_PAYLOAD),) if isinstance(message, Ping) else ()))
-    vectors = tuple(vector for vector in message.vectors if vector not in empty)
-    return message if vectors == message.vectors else replace(message, vectors=vectors)
 
 
 @READINGS.register("SA-02", "in-total", "step")

@@ -28,7 +28,11 @@ public record Bundle(
     /** What a runner must know of the protocol. */
     record Run(
             String transport, String everybody, String seed, List<String> queries, Set<String> optionalEvents,
-            Set<String> requiredConfig, Limits limits) {}
+            Set<String> requiredConfig, Map<String, List<Object>> meaningless, Limits limits) {
+        Run {
+            meaningless = meaningless == null ? Map.of() : meaningless;
+        }
+    }
 
     record Limits(long happenings, long messages, int atOnce, long messageBytes) {}
 

@@ -226,13 +226,46 @@ final class Script {
         Object expected = "unordered".equals(branch.order()) ? Map.of("multiset", wanted) : wanted;
         String where = trial.place + ".messages";
         Matching.firstWay(expected, found, trial.bound).ifPresentOrElse(way -> trial.bound = way, () -> {
-            Difference shown = readable(Matching.firstDifference(expected, found, trial.bound, where));
+            Difference different = Matching.firstDifference(expected, found, trial.bound, where);
+            List<Map<String, Object>> meant = withoutMeaningless(found);
+            if (!meant.equals(found)) {
+                Difference other = Matching.firstDifference(expected, meant, trial.bound, where);
+                throw new Failure("messages", other == null ? readable(different).sameMeaning() : readable(other));
+            }
+            Difference shown = readable(different);
             if (shown.isOtherForm()) { // is there a message that differs in more than its form?
                 Difference other = Matching.firstDifference(expected, rewritten(found), trial.bound, where);
                 shown = other == null ? shown : readable(other);
             }
             throw new Failure("messages", shown);
         });
+    }
+
+    /** Messages without the items of their lists that mean nothing; as they are if they have none, or if the decoder cannot say. */
+    private List<Map<String, Object>> withoutMeaningless(List<Map<String, Object>> found) {
+        if (trial.bundle.run().meaningless().isEmpty()) {
+            return found;
+        }
+        try {
+            return found.stream().map(this::withoutMeaningless).toList();
+        } catch (Failure.Undetermined | Unsupported silent) {
+            return found;
+        }
+    }
+
+    private Map<String, Object> withoutMeaningless(Map<String, Object> sent) {
+        Object read = trial.read((String) sent.get("bytes"));
+        Map<String, Object> meant = Json.members(read);
+        List<Object> items = trial.bundle.run().meaningless().getOrDefault(String.valueOf(meant.get("type")), List.of());
+        meant.replaceAll((name, value) ->
+                value instanceof List<?> list ? list.stream().filter(item -> !items.contains(item)).toList() : value);
+        if (meant.equals(read) || !(read instanceof Map)) {
+            return sent;
+        }
+        Map<String, Object> shown = new LinkedHashMap<>(sent);
+        shown.put("bytes", trial.encode(meant).value());
+        shown.computeIfPresent("message", (name, message) -> meant);
+        return shown;
     }
 
     /** Messages in the form in which the implementation would write them itself. */

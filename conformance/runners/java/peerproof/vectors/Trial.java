@@ -138,7 +138,7 @@ final class Trial {
             if (outcomes.contains(came)) {
                 named.addAll(together);
             }
-            if (!outcomes.equals(Set.of("="))) {
+            if (!Set.of("=", "~").containsAll(outcomes)) {
                 resting.addAll(together);
                 boolean isAnyEvent = unmet.kind.equals("events") && outcomes.contains("*events");
                 isOpen = isOpen || isAnyEvent || outcomes.contains("!") || outcomes.contains("*");
@@ -196,6 +196,9 @@ final class Trial {
             return "!";
         }
         Difference found = unmet.difference;
+        if (found.hasSameMeaning()) {
+            return "~";
+        }
         if (found.isOtherForm()) {
             return "=";
         }
