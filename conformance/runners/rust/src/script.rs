@@ -398,10 +398,10 @@ impl<'t, 'a> Script<'t, 'a> {
     fn without_meaningless(&mut self, found: &Value) -> Checked<Value> {
         let meaningless = self.trial.bundle.run["meaningless"].clone();
         let mut meant = found.clone();
+        if meaningless.as_object().is_none_or(|types| types.is_empty()) {
+            return Ok(meant);
+        }
         for message in meant.as_array_mut().into_iter().flatten() {
-            if meaningless.as_object().is_none_or(|types| types.is_empty()) {
-                return Ok(found.clone());
-            }
             let read = match self.trial.read(digits(&message["bytes"])) {
                 Err(failed @ Ending::Failed(_)) => return Err(failed),
                 Err(_) => return Ok(found.clone()),
