@@ -367,19 +367,21 @@ def _copy_from_anybody(state: State, topic: Id, value: bytes, hop: int, source: 
 
 
 #: Other readings of Wendy's document that change what a node of Peter does.
-#: Not among them are those with which a node is silent where a vector shows what Peter's document demands: WA-08 steps-alone and
-#: WA-20 all-wait [P-07, P-11], WA-24 leaves-otherwise [P-15], WA-46 not-yet [P-08].
 _BELOW: Final = (
     ("WA-04", "lower"),
+    ("WA-08", "steps-alone"),
     ("WA-11", "closest"),
     ("WA-11", "last"),
     ("WA-18", "tried-again"),
+    ("WA-20", "all-wait"),
     ("WA-20", "everywhere-at-once"),
+    ("WA-24", "leaves-otherwise"),
     ("WA-24", "without-heartbeats"),
     ("WA-28", "the-other-side"),
     ("WA-33", "dropped"),
     ("WA-34", "applications"),
     ("WA-43", "taken-in"),
+    ("WA-46", "not-yet"),
     ("WA-47", "joiner-is-met"),
     ("WA-56", "counted-again"),
     ("WA-56", "joins-only"),
@@ -399,7 +401,7 @@ def _lift(reading: Reading) -> Overrides:
 
 for _one in OF_WENDY:
     if (_one.clause, _one.name) in _BELOW:
-        READINGS.add("PA-35", f"{_one.clause}-{_one.name}".lower(), _one.text, instead=_lift(_one))
+        READINGS.add("PA-35", f"{_one.clause}-{_one.name}".lower(), _one.text, instead=_lift(_one), is_open=_one.is_open)
     if _one.clause == "WA-72" and _one.name.startswith("without-"):
         READINGS.add("PA-36", _one.name, _one.text, step=_one.step)
 
