@@ -39,6 +39,60 @@ def test_what_the_help_checks_violates_nothing(protocol: str, capsys: pytest.Cap
     assert [main(example.split()) for example in examples] == [0, 0]
 
 
+@pytest.mark.parametrize(
+    ("options", "lines"),
+    [
+        (
+            "scuttlebutt --nodes 2 --rounds 20 --updates 1 --crash 1@5 --restart 1@15 --seed 7",
+            [
+                "n1:1  starts$",
+                r"n1:1  view n0:1: version=1 \(was 0\), pairs k0 value=v0, .*\(delta from n0:1\)",
+                "n1:1  crashes$",
+                "n1:1  starts again$",
+                r"n1:1  status n0:1: status=up   \(digest_request from n0:1\)",
+            ],
+        ),
+        (
+            "swim --nodes 3 --rounds 30 --crash 2@10",
+            [
+                r"n2:1  crashes",
+                r"n[01]:1  nodes n2:1: status=suspicious \(was normal\)   \(quantum\)",
+                r"n[01]:1  nodes n2:1: status=dead \(was suspicious\)   \(quantum\)",
+                r"n[01]:1  nodes n2:1: status=dead \(was suspicious\)   \((ping|ack) from n[01]:1\)",
+            ],
+        ),
+        (
+            "peter --nodes 4 --rounds 14 --updates 2 --crash 3@10",
+            [
+                r"n3:1  own: stage=joining \(was alone\)   \(join\)",
+                r"n3:1  routing_table: \+0/\d+/n1:1   \(heartbeat to n1:1 arrived\)",
+                r"n3:1  topics \w+: children \+n0:1   \(subscribe from n0:1\)",
+                r"n2:1  leaf_set right: -n3:1   \(publish to n3:1 did not arrive\)",
+                r"n2:1  topics \w+: -parent \(was n3:1\)   \(publish to n3:1 did not arrive\)",
+            ],
+        ),
+        (
+            "distkv --nodes 3 --rounds 14 --updates 1",
+            [
+                r"n1:1  own: phase=ready \(was empty\)   \(loaded\)",
+                r"n2:1  dump k0: .*value=v0   \(set_value\)",
+                r"n1:1  dump k0: .*value=v0   \(update from n2:1\)",
+            ],
+        ),
+    ],
+)
+def test_the_timeline_says_when_a_node_learns_what_and_by_which_event(
+    options: str, lines: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["node", "simulate", *options.split(), "--watch"]) == 0
+
+    *timeline, _ = capsys.readouterr().out.partition(" steps, ")[0].splitlines()
+    assert timeline
+    assert all(re.match(r" *\d+\.\d{3} s  n\d:1  \S", line) for line in timeline)
+    rest = iter(timeline)
+    assert [wanted for wanted in lines if not any(re.search(f"s  {wanted}", line) for line in rest)] == []  # in this order
+
+
 def test_a_violation_exits_with_1_and_names_the_property(capsys: pytest.CaptureFixture[str]) -> None:
     code = main(
         ["node", "simulate", "scuttlebutt", *["--crash", "2@10", "--restart", "2@12", "--rounds", "20", "--check", "--json"]]
@@ -117,6 +171,8 @@ def test_a_full_disk_exits_with_1_after_the_run(capsys: pytest.CaptureFixture[st
         ("scuttlebutt --restart 1@0", "before round 1"),
         ("scuttlebutt --crash 2@100 --rounds 20", "node 2 cannot crash or restart in round 100: the last round is 20"),
         ("scuttlebutt --restart 2@51", "node 2 cannot crash or restart in round 51: the last round is 50"),
+        ("swim --crash 2@20 --crash 2@10 --restart 2@25", "node 2 cannot crash in round 20: it is down since round 10"),
+        ("swim --watch --json", "--json: not allowed with argument --watch"),
         ("scuttlebutt --partition 21-30 --rounds 20", "no partition can begin in round 21: the last round is 20"),
         ("scuttlebutt --partition 10-5", "--partition: '10-5': the second number must not be less than the first"),
         ("scuttlebutt --partition 9", "--partition: '9': expected two numbers, as in 10-30"),

@@ -95,7 +95,10 @@ def _add_options(command: ArgumentParser, protocol: Runtime) -> None:
         metavar="N",
         help="check properties; those of the whole cluster every N steps (default 1)",
     )
-    add("--json", action="store_true", help="print the result as one JSON object")
+    printed = command.add_mutually_exclusive_group()
+    about = "print a line when what a node knows has changed: the time, the node, what has changed, and the event"
+    printed.add_argument("--watch", action="store_true", help=about)
+    printed.add_argument("--json", action="store_true", help="print the result as one JSON object")
 
 
 def _add_topics(command: ArgumentParser) -> None:
@@ -114,7 +117,7 @@ def run(args: Namespace) -> int:
     with refuse(ValueError, AdapterUnavailable):
         plan = _campaign(args)
     with trace_file(args.trace, BUFFER) as trace:
-        result = campaign.run(plan, _watch_size(trace.write, args.trace) if trace else None)
+        result = campaign.run(plan, _watch_size(trace.write, args.trace) if trace else None, watch=print if args.watch else None)
     print(json.dumps(result.plain()) if args.json else result.text())
     return FAILED if result.violations or (trace and trace.failed) else OK
 

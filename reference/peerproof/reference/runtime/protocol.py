@@ -63,6 +63,8 @@ class Runtime:
     period: str  #: the member of the configuration that is the length of a round
     shown: tuple[str, ...]  #: the queries whose answers a running node prints; the first one lists the peers
     passing: tuple[str, ...] = field(default=(), kw_only=True)  #: members of these answers that change with every datagram
+    #: The member of the answer `own` by which the other nodes know a node; None: they know it by its address.
+    own_name: str | None = field(default=None, kw_only=True)
     placed: Callable[[NodeId, Iterable[NodeId]], Mapping[str, Plain]]  #: own address, seeds -> members of the configuration
     #: State, key, value -> the command that sets a key to a value; None: there is no such command.
     assigned: Callable[[Any, str, str], Plain] | None = None

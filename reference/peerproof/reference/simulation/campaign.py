@@ -10,6 +10,7 @@ from peerproof.reference.runtime.recorder import Recorder
 from peerproof.reference.simulation.plan import Campaign, run_id
 from peerproof.reference.simulation.schedule import Application, Overlay, Schedule
 from peerproof.reference.simulation.simulator import Checker, Connections, Failure, Simulation, Violation
+from peerproof.reference.simulation.timeline import Timeline
 from peerproof.spec.core import Instant
 from peerproof.spec.forms.form import Plain
 from peerproof.spec.properties import Property
@@ -61,8 +62,13 @@ class Result:
         return "\n".join(lines)
 
 
-def run(campaign: Campaign, record: Callable[[str], None] | None = None, recorder: Recorder | None = None) -> Result:
-    """Runs a campaign. The trace goes to `record`, line by line, or to `recorder`."""
+def run(
+    campaign: Campaign,
+    record: Callable[[str], None] | None = None,
+    recorder: Recorder | None = None,
+    watch: Callable[[str], None] | None = None,
+) -> Result:
+    """Runs a campaign. The trace goes to `record`, line by line, or to `recorder`; the timeline goes to `watch`."""
     specification = campaign.protocol.specification()
     if record:
         recorder = Recorder(specification, run_id(campaign), record)
@@ -75,6 +81,8 @@ def run(campaign: Campaign, record: Callable[[str], None] | None = None, recorde
     application: Application | None = Overlay(connected, simulation) if connected else None
     if store := campaign.protocol.store:
         application = store.Store(simulation)
+    if watch:
+        Timeline(simulation, campaign.protocol, watch)
     checker = Checker(simulation, campaign.check_every) if campaign.check_every else None
     Schedule(campaign, simulation, application)
     goals = [p for p in specification.PROPERTIES if p.when == "eventually" and p.of == "cluster"]

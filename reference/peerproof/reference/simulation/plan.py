@@ -46,6 +46,10 @@ class Campaign:
                 raise ValueError(f"node {node} cannot crash or restart before round {least}, because it starts in round {start}")
             if moment > self.rounds:
                 raise ValueError(f"node {node} cannot crash or restart in round {moment}: the last round is {self.rounds}")
+        for node, moment in self.crashes:
+            since = max((at for other, at in self.crashes if other == node and at < moment), default=None)
+            if since is not None and not any(other == node and since <= at < moment for other, at in self.restarts):
+                raise ValueError(f"node {node} cannot crash in round {moment}: it is down since round {since}, without a restart")
         if self.partition and self.partition[0] > self.rounds:
             raise ValueError(f"no partition can begin in round {self.partition[0]}: the last round is {self.rounds}")
         if self.apart < 0:

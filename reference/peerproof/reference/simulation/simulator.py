@@ -103,6 +103,7 @@ class Simulation:
         self.network: Final = Network(faults or Faults(), f"{seed}/network")
         self.observers: list[Callable[[NodeId, Taken], None]] = []  #: called with every step
         self.notified: Callable[[NodeId, Any], None] | None = None  #: called with every notice
+        self.changed: Callable[[NodeId], None] | None = None  #: called with every node that has started or crashed
         self.missed: Callable[[InFlight], None] | None = None  #: called with every broadcast message that a node does not get
         self.failures: Final[list[Failure]] = []
         self._places: dict[NodeId, Place] = {}
@@ -122,11 +123,13 @@ class Simulation:
         count = self._starts[node] = self._starts.get(node, 0) + 1
         place = self._places[node] = Place(self, node, random_pick(f"{self._seed}/{node}/{count}"), self._recorder)
         self._act(place, place.driver.start, config)
+        self._note_life(node)
 
     def crash(self, node: NodeId) -> None:
         """Removes a node with its state; messages to it are lost."""
         if place := self._places.pop(node, None):
             self._left[node] = place.driver.state
+            self._note_life(node)
 
     def restart(self, node: NodeId, kept: Callable[[Any, Any], Any] = lambda config, _: config) -> None:
         """Restarts a node with a fresh state; `kept` makes its configuration from the old one and the last state."""
@@ -199,6 +202,10 @@ class Simulation:
         self.steps += 1
         for observer in self.observers:
             observer(node, taken)
+
+    def _note_life(self, node: NodeId) -> None:
+        if self.changed:
+            self.changed(node)
 
     def _not_before(self, message: InFlight, micros: int) -> int:
         """Returns the delay of a message, extended so that it does not overtake the last one of the same pair. [PA-19]"""

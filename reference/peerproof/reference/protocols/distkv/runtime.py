@@ -23,6 +23,7 @@ RUNTIME: Final = Runtime(
     transport="serf",
     period="clock",
     shown=("dump", "own"),
+    passing=("tick", "tock", "last"),
     placed=lambda _, seeds: {} if list(seeds) else {"root": "root"},
     assigned=lambda _, key, value: {"type": "set_value", "path": [key], "value": value},
     begun=_start_distkv,

@@ -312,6 +312,7 @@ RUNTIME: Final = Runtime(
     transport="tcp",
     period="network_timeout",
     shown=("own", "leaf_set", "neighborhood_set", "routing_table", "topics"),
+    own_name="id",
     placed=wendy.address_config,
     texts=wendy.TEXTS,
     assigned=assignment,

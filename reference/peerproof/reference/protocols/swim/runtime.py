@@ -41,6 +41,7 @@ RUNTIME: Final = Runtime(
     period="interval",
     shown=("nodes", "own"),
     passing=("tx",),
+    own_name="uuid",
     placed=_address_config,
     texts={
         "uuid": "name of the node (default: the UUID of version 5 of swim://HOST:PORT, its address, in the namespace of URLs)"

@@ -218,6 +218,7 @@ RUNTIME: Final = Runtime(
     transport="tcp",
     period="network_timeout",
     shown=("own", "leaf_set", "neighborhood_set", "routing_table"),
+    own_name="id",
     placed=address_config,
     texts=TEXTS,
     assigned=assignment,
