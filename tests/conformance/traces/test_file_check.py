@@ -138,9 +138,31 @@ def garble(lines: list[str]) -> None:
     lines[at] = lines[at].replace('"type":"digest_request"', '"type":"gossip"', 1)
 
 
+def replacing(old: str, new: str) -> Callable[[list[str]], None]:
+    """Returns what changes the first timer's line with this text."""
+
+    def replace(lines: list[str]) -> None:
+        at = of(lines, "timer", old)
+        lines[at] = lines[at].replace(old, new, 1)
+
+    return replace
+
+
+def forget_choices(lines: list[str]) -> None:
+    at = of(lines, "timer", "")
+    lines[at] = re.sub(r'"picks":\[.*\],"effects"', '"picks":[],"effects"', lines[at])
+
+
 @pytest.mark.parametrize(
     ("disturb", "words"),
     [
+        (replacing('"version":"0"', '"version":0'), '].version is written as 0, expected "0"'),
+        (replacing('"after":1000', '"after":"1000"'), '].set_timer.after is written as "1000", expected 1000'),
+        (
+            replacing('"set_timer"', '"timer"'),
+            "is none: expected an object with one member of cancel_timer, notify, send, set_timer",
+        ),
+        (forget_choices, "the random choices are missing in picks: expected 1 of "),
         (drop_one, "line missing, duplicated or out of place: expected seq "),
         (double, "line missing, duplicated or out of place: expected seq "),
         (swap, "line missing, duplicated or out of place: expected seq "),

@@ -19,7 +19,7 @@ from typing import Any, BinaryIO, Final
 from peerproof.conformance.clauses.catalogue import protocols, specification
 from peerproof.conformance.suite.source import Source
 from peerproof.conformance.traces.fair_replay import FairReplay
-from peerproof.conformance.traces.findings import DIFFERS, no_event_text, severity_of, step_clauses
+from peerproof.conformance.traces.findings import DIFFERS, severity_of, step_clauses, writing_fault
 from peerproof.conformance.traces.other_readings import Difference, Taken, declared_readings, explanation_clauses
 from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.forms.form import Plain
@@ -105,7 +105,7 @@ def log_fault(divergence: Divergence, *, is_first: bool) -> str:
         return f"the trace begins in the middle: {first}; a part of a log must begin with a start of the node"
     if divergence.what == "seq":
         return f"line missing, duplicated or out of place: expected seq {divergence.expected}, found {divergence.actual}"
-    return no_event_text(line.kind, str(divergence.actual)) if divergence.what == "args" else ""
+    return writing_fault(divergence)
 
 
 @dataclass(slots=True)

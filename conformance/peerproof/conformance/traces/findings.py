@@ -24,7 +24,7 @@ from peerproof.spec.forms.form import Plain
 from peerproof.spec.properties import Property, Taken, find_violations, is_decision
 from peerproof.spec.protocols import PROTOCOLS
 from peerproof.spec.traces.observed import Rule, Seen
-from peerproof.spec.traces.trace import TEXT, Divergence, Line, Script, WrongAnswer, event_of
+from peerproof.spec.traces.trace import EFFECTS, TEXT, Divergence, Line, Script, WrongAnswer, event_of
 
 #: Number of events kept around a finding.
 BEFORE: Final = 5
@@ -340,14 +340,47 @@ def no_event_text(kind: str, why: str) -> str:
     return f"this {kind} is no event of the protocol: {why}"
 
 
+def writing_fault(divergence: Divergence) -> str:
+    """
+    Describes what makes the line one that no log may have, whatever the node did; empty if the node differs.
+
+    It is no event, its step has random choices and the line none, or its effects are written in another way than lines have them.
+    """
+    line, what = divergence.line, divergence.what
+    if what == "args":
+        return no_event_text(line.kind, str(divergence.actual))
+    if what == "picks" and not line.picks:
+        return f"the random choices are missing in picks: expected {divergence.expected}"
+    return _effects_fault(divergence.expected, divergence.actual) if what == "effects" else ""
+
+
+def _effects_fault(expected: Any, actual: Any) -> str:
+    for place, effect in enumerate(actual, start=1):
+        if not isinstance(effect, Mapping) or len(effect) != 1 or not EFFECTS.issuperset(effect):
+            return f"effect {place} is none: expected an object with one member of {', '.join(sorted(EFFECTS))}"
+    if expected != actual and _as_text(expected) == _as_text(actual):
+        path, wanted, found = next(differences(expected, actual, "effect"))
+        return f"{path} is written as {json.dumps(found)}, expected {json.dumps(wanted)}"
+    return ""
+
+
+def _as_text(plain: Plain) -> Plain:
+    """Returns plain data with its numbers as text."""
+    if isinstance(plain, Mapping):
+        return {name: _as_text(value) for name, value in plain.items()}
+    if isinstance(plain, list):
+        return [_as_text(item) for item in plain]
+    return str(plain) if isinstance(plain, int) and not isinstance(plain, bool) else plain
+
+
 def finding_of(specification: Specification, before: Any, ref: Ref, divergence: Divergence) -> Finding:
     """Returns the finding of a divergence; `before` is the state of the node before the step."""
     if isinstance(divergence, Difference):
         message = f"{divergence_text(divergence)}; {explanation_text(divergence.explanations)}"
         named = NAMES[divergence.what], message, ref, explanation_clauses(divergence.explanations)
         return Finding(DIFFERS, *named, divergence.expected, divergence.actual)
-    if divergence.what == "args":
-        return no_event(ref, str(divergence.actual))
+    if fault := writing_fault(divergence):
+        return Finding("log", NAMES[divergence.what], f"{fault}; nothing is checked from there to the next start", ref)
     broken = [] if divergence.what != "effects" or before is None else list(_find_broken(specification, before, divergence))
     clauses = dict.fromkeys(clause for holding in broken for clause in holding.clauses)
     about = f"; this contradicts the property that {broken[0].about}" if broken else ""

@@ -173,6 +173,10 @@ def describe_event(spec: Specification, event: Any) -> tuple[Kind, str | None, P
     raise TypeError(f"{event!r} is no event")
 
 
+#: The members that an effect may have as plain data, one of them each.
+EFFECTS: Final = frozenset({"send", "set_timer", "cancel_timer", "notify"})
+
+
 def effect_plain(spec: Specification, effect: Any) -> Plain:
     """Returns an effect as plain data: an object whose only member is named after it."""
     match effect:
