@@ -72,9 +72,32 @@ def test_skipped_cases_are_grouped_by_what_is_lacking() -> None:
 
 
 def test_a_case_that_is_tolerated_shows_where_it_differs() -> None:
-    lines = list(summary(report(replace(MISSED, status="tolerated", level="should", reason="the level is should"))))
+    of_a_decision = replace(MISSED, status="tolerated", level="should", clauses=("BA-12",), reason="the level is should")
+
+    lines = list(summary(report(of_a_decision)))
 
     assert lines[1:4] == ["  steps[1].messages[1].bytes, from byte 0", "    expected  03", "    actual    01"]
+
+
+@pytest.mark.parametrize(
+    ("clauses", "said"),
+    [
+        ([("B-12", "BA-12"), ("BA-12",), ("B-12", "B-11")], "tolerated: 2 of these cite clauses that say must (B-12, B-11), "),
+        ([("B-12",)], "tolerated: it cites clauses that say must (B-12), "),
+        ([("BA-12",)], None),
+    ],
+)
+def test_of_cases_that_are_tolerated_the_summary_says_what_the_document_demands(
+    clauses: list[tuple[str, ...]], said: str | None
+) -> None:
+    tolerated = [
+        replace(named(MISSED, f"v{number}"), status="tolerated", reason="the vector says should", clauses=cited)
+        for number, cited in enumerate(clauses)
+    ]
+
+    found = [line for line in summary(report(*tolerated)) if "say must" in line]
+
+    assert [line.startswith(said or "") for line in found] == [True] * (said is not None)
 
 
 def test_of_long_values_the_part_around_the_difference_is_shown_on_both_sides() -> None:

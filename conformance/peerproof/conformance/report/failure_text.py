@@ -82,12 +82,21 @@ def _what_happened(result: Result) -> str:
     return ": ".join(filter(None, [failure_meaning(result), shorten(visible(words), MOST_WORDS, placeholder=" …")]))
 
 
-def _clauses(result: Result) -> Iterator[str]:
-    protocol = result.vector.partition("/")[0]
+def demanded_by_document(result: Result) -> list[str]:
+    """Returns the cited clauses of the document itself that say must."""
+    items = _catalogue(result)
+    return [clause for clause in result.clauses if clause in items and items[clause].standing == "must"]
+
+
+def _catalogue(result: Result) -> Mapping[str, catalogue.Clause]:
     try:
-        items = catalogue.load(protocol).items
+        return catalogue.load(result.vector.partition("/")[0]).items
     except VectorError:
-        items = {}
+        return {}
+
+
+def _clauses(result: Result) -> Iterator[str]:
+    items = _catalogue(result)
     if len(result.clauses) > MOST_CLAUSES:
         yield f"{' '.join(result.clauses)} (peerproof explain CLAUSE)"
         return

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from peerproof.conformance.report.failure_groups import group_failures, render_groups
-from peerproof.conformance.report.failure_text import brief_difference, demanding, failure_meaning
+from peerproof.conformance.report.failure_text import brief_difference, demanded_by_document, demanding, failure_meaning
 from peerproof.conformance.report.record import Report
 from peerproof.conformance.runner.result import BROKEN, Result, transport_lines
 from peerproof.conformance.suite.printable import count_text
@@ -18,6 +18,7 @@ _LISTED_AT: Final = re.compile(r" in [^ ]+:\d+(?=, but it fails as )")  #: the l
 
 MOST_GROUPS: Final = 5  #: of failures
 MOST_STALE: Final = 20
+MOST_CLAUSES: Final = 5  #: of tolerated cases
 MOST_LACKING: Final = 5  #: further capabilities that skipped cases lack
 
 
@@ -115,8 +116,20 @@ def _expected(results: Sequence[Result]) -> Iterator[str]:
             groups.setdefault((result.status, result.reason), []).append(result)
     for (status, reason), group in groups.items():
         yield f"{status}: {_such_as(group)}: {reason}"
+        if status == "tolerated":
+            yield from _strictly_demanded(group)
         if len(group) == 1:
             yield from brief_difference(group[0])
+
+
+def _strictly_demanded(tolerated: Sequence[Result]) -> Iterator[str]:
+    """Says which clauses of the document that say must these cases cite: one of them may be what the implementation breaks."""
+    demanded = {result.id: clauses for result in tolerated if (clauses := demanded_by_document(result))}
+    if demanded:
+        named = Counter(clause for clauses in demanded.values() for clause in clauses).most_common(MOST_CLAUSES)
+        shown = f"{', '.join(clause for clause, _ in named)}{', …' * (len(named) == MOST_CLAUSES)}"
+        which = f"{len(demanded):,} of these cite" if len(tolerated) > 1 else "it cites"
+        yield f"tolerated: {which} clauses that say must ({shown}), which may be what is wrong; --strict counts it as a failure"
 
 
 def _skipped(results: Sequence[Result]) -> Iterator[str]:

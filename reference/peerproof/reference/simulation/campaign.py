@@ -51,7 +51,8 @@ class Result:
         lines += [f"{node} crashed by itself at {at} ms: {reason}" for node, at, reason in self.failures]
         lines += [f"{name}: since round {since}" for name, since in self.reached.items() if since is not None]
         missing = [name for name, since in self.reached.items() if since is None]
-        lines += [f"{name}: does not hold at the end; more --rounds may reach it" for name in missing]
+        later = "more --rounds may reach it, if anything can still change"
+        lines += [f"{name}: does not hold at the end; {later}" for name in missing]
         lines += [
             f"VIOLATED {name}: {about}; first at {at} ms, after a step of {node}" for name, about, node, at in self.violations
         ]

@@ -272,7 +272,11 @@ PROPERTIES: Final = (
     Property("QueueLast", "the queue agrees with the table, once per node", ("SI-04", "S-39"), "step", queue_last),
     Property("FairRound", "no node has two places in a round", ("SI-05", "S-46"), "node", fair_round),
     Property(
-        "DeadOnlyAfterSuspicious", "a node is suspicious before it is dead", ("SI-06", "S-07"), "step", dead_only_after_suspicious
+        "DeadOnlyAfterSuspicious",
+        "a node is suspicious, and has missed two indirect pings, before it is dead",
+        ("SI-06", "S-07"),
+        "step",
+        dead_only_after_suspicious,
     ),
     Property("PastIgnored", "a message from the past changes nothing", ("SI-07", "S-41", "S-30"), "step", past_ignored),
     Property("PayloadLife", "a payload is of the life that its row shows", ("SI-08", "S-34", "S-47"), "step", payload_life),
