@@ -189,6 +189,16 @@ def test_a_fault_of_the_log_is_none_of_the_node(
     assert sorted(node["verdict"] for node in nodes) == ["accepted", "accepted", "log"]
 
 
+def test_a_step_without_choices_and_messages_is_the_nodes_own(lines: list[str], written: Written, capsys: Capture) -> None:
+    """It may have left out the round."""
+    at = of(lines, "timer", '"effects":[{"send"')
+    lines[at] = re.sub(r'"picks":.*,"effects":.*("set_timer".*"state")', r'"picks":[],"effects":[{\1', lines[at])
+
+    assert main(["trace", "check", written(lines)]) == WRONG
+
+    assert "differs in picks" in capsys.readouterr().out
+
+
 def test_one_number_of_a_long_message_is_shown_with_its_path(tmp_path: Path, written: Written, capsys: Capture) -> None:
     """And ids are short."""
     trace = tmp_path / "swim.jsonl"

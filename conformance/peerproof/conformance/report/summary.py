@@ -126,8 +126,8 @@ def _strictly_demanded(tolerated: Sequence[Result]) -> Iterator[str]:
     """Says which clauses of the document that say must these cases cite: one of them may be what the implementation breaks."""
     demanded = {result.id: clauses for result in tolerated if (clauses := demanded_by_document(result))}
     if demanded:
-        named = Counter(clause for clauses in demanded.values() for clause in clauses).most_common(MOST_CLAUSES)
-        shown = f"{', '.join(clause for clause, _ in named)}{', …' * (len(named) == MOST_CLAUSES)}"
+        named = [clause for clause, _ in Counter(clause for clauses in demanded.values() for clause in clauses).most_common()]
+        shown = f"{', '.join(named[:MOST_CLAUSES])}{', …' * (len(named) > MOST_CLAUSES)}"
         which = f"{len(demanded):,} of these cite" if len(tolerated) > 1 else "it cites"
         yield f"tolerated: {which} clauses that say must ({shown}), which may be what is wrong; --strict counts it as a failure"
 
