@@ -48,12 +48,14 @@ def test_a_message_stands_where_it_is_received_and_a_lost_one_where_it_was_sent(
 
 
 def test_a_time_and_a_node_can_be_chosen(trace: Path, capsys: Capture) -> None:
-    assert ended(trace, "--from", "100", "--to", "110", "--node", "b") == 0
+    """A message shows its time where the event that sent it is not drawn."""
+    assert ended(trace, "--from", "100", "--to", "210", "--node", "b") == 0
 
     assert capsys.readouterr().out.splitlines() == [
-        "a -> b  105 ms: ping 1",
+        "a -> b  105 ms: ping 1 (sent at 100 ms)",
         "b  .    tells join a",
-        "b  .    still under way to a, sent at 105 ms: ack",
+        "b -> a  110 ms: ack",
+        "a -x b  200 ms: gone",
     ]
 
 

@@ -368,7 +368,7 @@ def drawn_lines(reader: Reader) -> Iterator[Drawn]:
         line = drawing.record.lines[place].line
         sending = drawing.record.sent_by.get(place)
         sent_at = None if sending is None else drawing.at(sending.place)
-        entries = tuple(drawing.entries_of(place, line, "", before))
+        entries = tuple(drawing.entries_of(place, line, before))
         yield Drawn(line, drawing.at(place), entries, sent_at, drawing.ends.get(place, ""))
         before = place
 
@@ -448,11 +448,15 @@ class _Drawing:
             line, end = self.record.lines[place].line, at
             if (sending := self.record.sent_by.get(place)) is not None:
                 under_way.pop(sending, None)
-            for entry in self.entries_of(place, line, f"{at} ms: ", before):
-                yield Timed(at, entry)
+            is_timed = False
+            for entry in self.entries_of(place, line, before):
+                if not is_timed and self.excerpt.takes(at, (entry,)):
+                    is_timed, before = True, place
+                    yield Timed(at, entry._replace(label=f"{at} ms: {entry.label}"))
+                else:
+                    yield Timed(at, entry)
             if place in self.ends:
                 yield Timed(at, Note(line.node, f"{CROSS}{self.ends[place]}"))
-            before = place
             for effect, to, message in sendings(line):
                 sending = Sending(place, effect)
                 if self._is_under_way(sending, to):
@@ -472,19 +476,18 @@ class _Drawing:
     def _is_lost(self, sending: Sending, to: str) -> bool:
         return self.is_whole and to in self._last and (to in self._down or self._last[to] > self.record.t_us(sending.place))
 
-    def entries_of(self, place: int, line: Line, at: str, before: int | None) -> Iterator[Arrow | Note]:
-        """Yields what is drawn of a line; `at` goes before the first label, `before` is the line drawn before it."""
+    def entries_of(self, place: int, line: Line, before: int | None) -> Iterator[Arrow | Note]:
+        """Yields what is drawn of a line, without its time; `before` is the line drawn before it."""
         match line.kind:
             case "recv":
-                yield Arrow(
-                    self.record.peers.get(place, ""), line.node, at + self.render("recv", line.args) + self._remark(place, before)
-                )
+                label = self.render("recv", line.args) + self._remark(place, before)
+                yield Arrow(self.record.peers.get(place, ""), line.node, label)
             case "start":
-                yield Note(line.node, f"{at}start")
+                yield Note(line.node, "start")
             case "sent":
-                yield from self._outcome(line, at)
+                yield from self._outcome(line)
             case kind:
-                yield Note(line.node, f"{at}{'timer ' if kind == 'timer' else ''}{self.render(kind, line.args)}")
+                yield Note(line.node, f"{'timer ' if kind == 'timer' else ''}{self.render(kind, line.args)}")
         if line.refused is not None:
             yield Note(line.node, f"refused: {line.refused}")
         for number, effect in enumerate(line.effects):
@@ -500,11 +503,11 @@ class _Drawing:
                 elif self._is_lost(sending, to):
                     yield Arrow(line.node, to, self.render("recv", message), lost=True)
 
-    def _outcome(self, line: Line, at: str) -> Iterator[Note]:
+    def _outcome(self, line: Line) -> Iterator[Note]:
         """Yields a note if a message over a connection did not arrive; the drawing shows the arrivals anyway."""
         match line.args:
             case {"took": None, "message": message}:
-                yield Note(line.node, f"{at}did not arrive at {line.peer}: {self.render('recv', message)}")
+                yield Note(line.node, f"did not arrive at {line.peer}: {self.render('recv', message)}")
 
     def _remark(self, place: int, before: int | None) -> str:
         sending = self.record.sent_by.get(place)
