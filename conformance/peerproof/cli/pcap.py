@@ -12,6 +12,7 @@ from peerproof.cli.command import refuse
 from peerproof.cli.console import note
 from peerproof.cli.exits import FAILED, NOTHING, OK, Refusal
 from peerproof.cli.options import check_protocol
+from peerproof.conformance.suite.printable import count_text
 
 if TYPE_CHECKING:
     from peerproof.conformance.captures.passive import Judged, Passive
@@ -72,7 +73,7 @@ def _lines(passive: Passive) -> Iterator[str]:
     if not passive.nodes:
         return
     counts = ", ".join(f"{count} {verdict}" for verdict, count in passive.counts.items() if count)
-    yield f"{len(passive.nodes)} nodes: {counts}; accepted means that no message contradicts the rules"
+    yield f"{count_text(len(passive.nodes), 'node')}: {counts}; accepted means that no message contradicts the rules"
 
 
 def _node(node: Judged) -> Iterator[str]:

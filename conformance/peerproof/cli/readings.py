@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from peerproof.cli.command import refuse
+from peerproof.cli.console import warn
 
 
 def add_readings(parser: ArgumentParser) -> None:
@@ -20,3 +21,12 @@ def check_readings(readings: Sequence[str]) -> None:
 
     with refuse(NoReading, prefix="--reading: "):
         declared_readings(readings)
+
+
+def warn_of_readings(readings: Sequence[str], protocols: Collection[str]) -> None:
+    """Warns of readings of protocols that no file is of."""
+    from peerproof.conformance.traces.other_readings import declared_readings
+
+    for reading in readings:
+        for protocol in declared_readings([reading]).keys() - protocols:
+            warn(f"--reading {reading} changes nothing: it is of {protocol}, and no file is a trace of that")

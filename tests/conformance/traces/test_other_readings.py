@@ -210,6 +210,8 @@ def test_readings_are_declared_on_the_command_line(tmp_path: Path, capsys: Captu
 
     assert main(["trace", "check", str(file), "--reading", reading]) == 0
     assert f"accepted  {OTHER} in seed-7" in capsys.readouterr().out
+    assert main(["trace", "check", str(file), "--reading", "SA-29=unknown-only"]) == 0
+    assert "SA-29=unknown-only changes nothing: it is of swim, and no file is a trace of that" in capsys.readouterr().err
     assert main(["pipeline", "ingest", str(file), "--master", "none", "--output", out]) == 0
     assert main(["pipeline", "validate", "--in", out, "--output", out, "--master", "none", "--reading", reading]) == 0
     assert "nodes: 1 accepted, 0 rejected" in capsys.readouterr().out
@@ -219,7 +221,11 @@ def test_readings_are_declared_on_the_command_line(tmp_path: Path, capsys: Captu
     ("arguments", "said"),
     [
         (["BA-32"], "BA-32 has no other reading ''\ntip: there is BA-32=empty-responses"),
-        (["BA-999=x"], "no other reading of BA-999 can be declared for a log"),
+        (["BA-32=typo"], "BA-32 has no other reading 'typo'\ntip: there is BA-32=empty-responses\n"),
+        (["BA-11=any-order"], "BA-11=any-order cannot be declared, and need not be: the document is silent there, so any "),
+        (["BA-11=anyorder"], "BA-11 has no other reading 'anyorder'\ntip: there is any-order, which cannot be declared\n"),
+        (["BA-02=utf-8-only"], "BA-02=utf-8-only cannot be declared: it changes no step of a log\ntip: leave it out\n"),
+        (["BA-999=x"], "BA-999 has no other reading\n"),
         (["BA-12=descending", "--reading", "BA-12=descending"], "two readings of BA-12 exclude each other"),
         (["BA-32=empty-responses", "--tlc"], "--reading cannot be combined with --tlc"),
     ],

@@ -122,7 +122,7 @@ def test_an_interruption_amid_a_look_is_seen_before_the_next_file(tmp_path: Path
 
     assert follow.follow(tmp_path, Options(str(tmp_path)), shown) == 1
     assert "LostLine" in shown.getvalue()
-    assert shown.getvalue().endswith("6 events of 1 nodes; violations: 1\n")
+    assert shown.getvalue().endswith("6 events of 1 node; violations: 1\n")
 
 
 def test_a_line_without_an_end_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

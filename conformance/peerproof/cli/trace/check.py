@@ -32,8 +32,9 @@ from peerproof.cli.command import count, interruptible
 from peerproof.cli.console import is_verbose, warn
 from peerproof.cli.exits import Refusal
 from peerproof.cli.options import add_format
-from peerproof.cli.readings import add_readings, check_readings
+from peerproof.cli.readings import add_readings, check_readings, warn_of_readings
 from peerproof.cli.ticker import Ticker
+from peerproof.conformance.suite.printable import count_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -108,6 +109,8 @@ def run(args: Namespace) -> int:
             print("\n".join(_rows(report)), flush=True)
         if not report.lines and not report.unreadable_lines:
             warn(f"{name} is empty", file_check.EMPTY_TIP)
+    if protocols := {report.protocol for report in reports if report.protocol}:
+        warn_of_readings(args.reading, protocols)
     code = EXIT_CODES[trace_verdict(reports).name]
     if args.format == "json":
         print(json.dumps({"exit": code, "files": [file_check.plain(report) for report in reports]}))
@@ -173,7 +176,7 @@ def _check(name: str, tools: Tools | None, tlc_events: int, readings: Sequence[s
 
 def _rows(report: Report) -> Iterator[str]:
     about = f", {report.protocol}" if report.protocol else ""
-    yield f"{report.name}: {report.lines:,} lines, {len(report.nodes):,} nodes{about}"
+    yield f"{report.name}: {count_text(report.lines, 'line')}, {count_text(len(report.nodes), 'node')}{about}"
     for bad in report.unreadable:
         yield f"  UNREADABLE  {report.name}:{bad.line}: {_safe_text(bad.problem)}"
     if report.unreadable_lines > len(report.unreadable):
@@ -182,13 +185,13 @@ def _rows(report: Report) -> Iterator[str]:
     listed = [node for node in report.nodes.values() if len(report.nodes) <= MOST_LISTED or _is_remarkable(node)]
     for node in listed:
         name = f"{_safe_text(node.node)} in {_safe_text(node.run)}"
-        yield f"  {_VERDICTS[node.verdict]}  {name}: {node.events:,} events{_tlc(node, report.unseen)}"
+        yield f"  {_VERDICTS[node.verdict]}  {name}: {count_text(node.events, 'event')}{_tlc(node, report.unseen)}"
         for found in node.found:
             yield from (f"    {row}" for row in _render_finding(report.name, found, shorten))
         if node.further:
             yield f"    {node.further:,} more after later starts"
     if len(listed) < len(report.nodes):
-        yield f"  accepted  {'the other' if listed else 'all'} {len(report.nodes) - len(listed):,} nodes"
+        yield f"  accepted  {'the other' if listed else 'all'} {count_text(len(report.nodes) - len(listed), 'node')}"
     if report.tlc_problem:
         yield f"  TLC       no verdict: {report.tlc_problem}"
 
@@ -212,7 +215,7 @@ def _tlc(node: NodeReport, unseen: str) -> str:
         case Comparison.UNSEEN:
             return f"; TLC accepts the step: it does not compare {unseen}"
         case Comparison.UNDETERMINED:
-            return f"; TLC UNDETERMINED: it accepts the first {judgement.events:,} events; {judgement.why}"
+            return f"; TLC UNDETERMINED: it accepts the first {count_text(judgement.events, 'event')}; {judgement.why}"
     return f"; TLC DISAGREES: it {says}"
 
 

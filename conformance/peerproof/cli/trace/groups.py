@@ -23,6 +23,7 @@ from peerproof.cli.console import warn
 from peerproof.cli.exits import NOTHING, OK, Refusal
 from peerproof.cli.options import add_format
 from peerproof.cli.ticker import Ticker
+from peerproof.conformance.suite.printable import count_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -93,7 +94,8 @@ def _read(contact: Contact, name: str) -> None:
 def _rows(contact: Contact, intervals: list[Interval]) -> Iterator[str]:
     from peerproof.conformance.traces.event_text import instant_text
 
-    yield f"{len(contact.nodes)} nodes, {contact.lines:,} lines, windows of {contact.window / _MICROSECONDS:g} s"
+    counts = f"{count_text(len(contact.nodes), 'node')}, {count_text(contact.lines, 'line')}"
+    yield f"{counts}, windows of {contact.window / _MICROSECONDS:g} s"
     for interval in intervals:
         shown = " | ".join(" ".join(group) for group in interval.groups) or "no node has a line"
         silent = f"   silent: {' '.join(interval.silent)}" if interval.silent and interval.groups else ""

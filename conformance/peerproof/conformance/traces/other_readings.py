@@ -86,19 +86,31 @@ def declared_readings(texts: Iterable[str]) -> dict[str, Taken]:
             for number in candidates(protocol, ())
             if readings_of(protocol)[number].clause == clause
         ]
-        if not of_clause:
-            raise NoReading(
-                f"no other reading of {clause} can be declared for a log", "peerproof explain CLAUSE shows those of a clause"
-            )
-        protocol = of_clause[0][0]
         number = next((number for _, number, other in of_clause if other == name), None)
         if number is None:
-            named = " and ".join(f"{clause}={other}" for _, _, other in of_clause)
-            raise NoReading(f"{clause} has no other reading {name!r}", f"there is {named}")
+            raise _no_reading(clause, name, [other for _, _, other in of_clause])
+        protocol = of_clause[0][0]
         if number not in candidates(protocol, found.get(protocol, ())):
             raise NoReading(f"two readings of {clause} exclude each other", "declare one of them")
         found[protocol] = add_readings(found.get(protocol, ()), number)
     return found
+
+
+def _no_reading(clause: str, name: str, declarable: Sequence[str]) -> NoReading:
+    """Returns the error for a reading that is not one of those of its clause that can be declared."""
+    known = {reading.name: reading for protocol in PROTOCOLS for reading in readings_of(protocol) if reading.clause == clause}
+    if not known:
+        return NoReading(f"{clause} has no other reading", "peerproof explain CLAUSE shows those of a clause")
+    named = " and ".join(f"{clause}={other}" for other in declarable)
+    undeclared = " and ".join(other for other in known if other not in declarable)
+    if name not in known:
+        those = f"{named}; {undeclared} cannot be declared" if named else f"{undeclared}, which cannot be declared"
+        return NoReading(f"{clause} has no other reading {name!r}", f"there is {those if undeclared else named}")
+    tip = f"leave it out; there is {named}" if named else "leave it out"
+    if known[name].is_definite:
+        return NoReading(f"{clause}={name} cannot be declared: it changes no step of a log", tip)
+    why = "the document is silent there, so any behaviour is right"
+    return NoReading(f"{clause}={name} cannot be declared, and need not be: {why}", tip)
 
 
 def claimed_readings(protocol: str, claims: Mapping[str, str]) -> Taken:

@@ -18,6 +18,7 @@ import msgspec
 
 from peerproof.conformance.captures.refusals import Unreadable
 from peerproof.conformance.suite.output import Deferred
+from peerproof.conformance.suite.printable import count_text
 from peerproof.conformance.traces.events import Event, EventRows, column_text
 from peerproof.conformance.traces.findings import FAILING, violation_text
 from peerproof.conformance.traces.node_check import NodeCheck, Options, Replays
@@ -156,5 +157,9 @@ def follow(folder: Path, options: Options, out: TextIO, seconds: float = LOOK) -
             show(watch.look())
             time.sleep(seconds)
         show(watch.end())
-    print(f"{watch.events:,} events of {watch.nodes:,} nodes; violations: {found or 'none'}", file=out, flush=True)
+    print(
+        f"{count_text(watch.events, 'event')} of {count_text(watch.nodes, 'node')}; violations: {found or 'none'}",
+        file=out,
+        flush=True,
+    )
     return FOUND if found else OK
