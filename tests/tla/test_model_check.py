@@ -48,7 +48,11 @@ def test_list_asks_for_no_tools(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "problem"),
-    [(["smoke-signals"], "unknown protocol 'smoke-signals'"), (["--model", "absent"], "unknown model absent")],
+    [
+        (["smoke-signals"], "unknown protocol 'smoke-signals'"),
+        (["--model", "absent"], "unknown model absent"),
+        (["--model", "sx-04"], "unknown model sx-04\ntip: did you mean SX-04-two-sides?\n"),
+    ],
 )
 def test_what_there_is_not_is_refused(capsys: pytest.CaptureFixture[str], arguments: list[str], problem: str) -> None:
     assert command(*arguments) == 2

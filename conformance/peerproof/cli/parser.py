@@ -14,6 +14,7 @@ from typing import Any, Final, NoReturn
 from peerproof.cli.exits import Refusal
 
 WIDEST: Final = 120  #: the most columns of help, however wide the terminal
+LEAST_BEGINNING: Final = 3  #: the fewest letters of a name that are taken for its beginning
 _CHOICE: Final = re.compile(r"invalid choice: '(?P<value>.*?)' \(choose from (?P<known>.*)\)")
 _UNKNOWN: Final = re.compile(r"unrecognized arguments: (?P<words>.*)", re.DOTALL)
 _MISSING: Final = "the following arguments are required"
@@ -108,13 +109,15 @@ def select_tip(word: str, selected: str = "") -> str:
 
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:
     """
-    Returns a suggestion of a similar known word, or None.
+    Returns a suggestion of a similar known word, else of one that begins so; or None. The case of letters does not matter.
 
-    >>> did_you_mean("--formt", ["--format", "--output"])
-    'did you mean --format?'
+    >>> did_you_mean("--formt", ["--format", "--output"]), did_you_mean("sx-04", ["SX-04-two-sides"])
+    ('did you mean --format?', 'did you mean SX-04-two-sides?')
     """
-    close = get_close_matches(word, list(known), n=1)
-    return f"did you mean {close[0]}?" if close else None
+    folded = {name.lower(): name for name in known}
+    longer = [name for name in folded if len(word) >= LEAST_BEGINNING and name.startswith(word.lower())]
+    close = get_close_matches(word.lower(), folded, n=1) or longer
+    return f"did you mean {folded[close[0]]}?" if close else None
 
 
 def add_common(parser: ArgumentParser) -> None:

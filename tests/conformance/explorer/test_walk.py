@@ -8,6 +8,7 @@ from random import Random
 
 import pytest
 
+from peerproof.cli.main import main
 from peerproof.conformance.explorer.walk import NoSuchModel, NoSuchPath, TooMany, Walk, explorable
 from peerproof.conformance.models.counterexamples import questions_of
 from peerproof.spec.protocols import PROTOCOLS
@@ -249,3 +250,23 @@ def test_a_file_has_the_questions_of_its_model_and_the_step_that_shows_the_answe
 def test_a_model_that_is_too_large_for_a_file_is_refused(protocol: str, name: str) -> None:
     with pytest.raises(TooMany, match="more than 100 states"):
         Walk(protocol, name).whole(most=100)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "name", "problem"),
+    [
+        ("swim", "SL-02-crash", "the model SL-02-crash cannot be explored: its runs are endless"),
+        (
+            "distkv",
+            "ping-two",
+            "the model ping-two cannot be explored: it models a part of the protocol, not the state of whole ",
+        ),
+        ("wendy", "WX-04-late-versions", "the model WX-04-late-versions cannot be explored: only its TLA+ module has the steps "),
+        ("swim", "absent", "unknown model 'absent'\ntip: there are tiny, "),
+    ],
+)
+def test_a_model_that_cannot_be_explored_is_refused(
+    protocol: str, name: str, problem: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["model", "explore", protocol, "--model", name]) == 2
+    assert capsys.readouterr().err.startswith(f"error: {problem}")

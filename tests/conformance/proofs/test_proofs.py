@@ -317,7 +317,7 @@ def test_text_says_why_a_proof_fails(capsys: Capture) -> None:
     assert code == 1
     assert "REFUTED" in first
     assert why.startswith("    false: a + b is the greater; a.value = ")
-    assert total.startswith("1 proof: 0 proved, 1 refuted, 0 unknown; 1 twins refuted; ")
+    assert total.startswith("1 proof: 0 proved, 1 refuted, 0 unknown; 1 twin refuted; ")
 
 
 # -- the command ------------------------------------------------------------------------------------------------------
@@ -330,7 +330,7 @@ def test_one_line_for_each_proof_and_one_for_all(capsys: Capture) -> None:
     line, total = capsys.readouterr().out.splitlines()
     assert code == 0
     assert line.split()[:5] == ["BZ-05", "a-number-has-one-list-of-digits", "proved", "twin", "refuted"]
-    assert total.startswith("1 proof: 1 proved, 0 refuted, 0 unknown; 1 twins refuted; ")
+    assert total.startswith("1 proof: 1 proved, 0 refuted, 0 unknown; 1 twin refuted; ")
 
 
 def test_list_says_what_each_proof_is_about(capsys: Capture) -> None:
@@ -359,6 +359,23 @@ def test_list_for_programs_is_json(capsys: Capture) -> None:
     ("arguments", "code", "message"),
     [
         (["swum"], 2, "error: unknown protocol 'swum'\ntip: did you mean swim?\n"),
+        (
+            ["swim", "--save", "/no/such/folder/x"],
+            2,
+            "error: the file cannot be written: the folder /no/such/folder does not exist\n",
+        ),
+        (
+            ["swim", "-k", "BZ-08"],
+            4,
+            "error: no proof has 'BZ-08' in its name\n"
+            "tip: scuttlebutt has such proofs: peerproof model prove scuttlebutt -k BZ-08\n",
+        ),
+        (
+            ["swim", "--any", "-k", "SZ-01"],
+            4,
+            "error: no proof is about clusters of any number of nodes and has 'SZ-01' in its name\n"
+            "tip: those of this name are about other clusters: leave out --any\n",
+        ),
         (["-k", "BZ-99"], 4, "error: no proof has 'BZ-99' in its name\ntip: peerproof model prove --list shows them\n"),
     ],
 )

@@ -26,6 +26,7 @@ The page is served on this machine only, at an address with a random token, unti
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from collections.abc import Collection
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -61,7 +62,7 @@ def run(args: Namespace) -> int:
         known = explorable(args.protocol)
         args.model = args.model or ("small-a" if "small-a" in known else next(iter(known)))
         if args.model not in known:
-            raise Refusal(f"unknown model {args.model!r}", tip=did_you_mean(args.model, known) or f"there are {', '.join(known)}")
+            raise _no_model(args.protocol, args.model, known)
         begin = f"#{args.protocol}/{args.model}/"
     elif args.model:
         raise Refusal("--model needs a protocol", tip=f"peerproof model explore PROTOCOL --model {args.model}")
@@ -75,6 +76,18 @@ def run(args: Namespace) -> int:
         adapter.start()
         adapter.stop()
     return open_page(begin, listen=args.listen, no_browser=args.no_browser, implementation=args.impl, reach=reach)
+
+
+def _no_model(protocol: str, name: str, known: Collection[str]) -> Refusal:
+    """Returns the error for a model that does not exist, or that cannot be explored."""
+    from peerproof.conformance.explorer.walk import obstacle_of
+    from peerproof.tla.manifest import models
+
+    those = f"there are {', '.join(known)}"
+    for model in models(protocol):
+        if model.name == name:
+            return Refusal(f"the model {name} cannot be explored: {obstacle_of(model)}", tip=those)
+    return Refusal(f"unknown model {name!r}", tip=did_you_mean(name, known) or those)
 
 
 def _explore_file(args: Namespace, path: Path) -> int:

@@ -57,7 +57,7 @@ def run(args: Namespace) -> int:
     """Prints a line for each pair of graphs."""
     from peerproof.conformance.models.generation import table_protocols
     from peerproof.conformance.models.graph_check import select_graphs
-    from peerproof.tla.manifest import BadManifest
+    from peerproof.tla.manifest import BadManifest, models
     from peerproof.tla.tools.installation import ToolsUnusable, find
 
     with refuse(BadManifest):
@@ -67,8 +67,11 @@ def run(args: Namespace) -> int:
         chosen = [model for protocol in protocols for model in select_graphs(protocol, args.size, args.model or ())]
     if unknown := set(args.model or ()) - {model.name for model in chosen}:
         names = [model.name for protocol in protocols for model in select_graphs(protocol, "medium", ())]
-        tip = did_you_mean(min(unknown), names) or f"there are {', '.join(names)}"
-        raise Refusal(f"unknown graph {', '.join(sorted(unknown))}", tip=tip)
+        those = f"there are {', '.join(names)}"
+        if others := sorted(unknown & {model.name for protocol in protocols for model in models(protocol)}):
+            plain = "only models that hold, with the steps of the protocol itself, have whole graphs"
+            raise Refusal(f"no graph of {', '.join(others)} is compared: {plain}", tip=those)
+        raise Refusal(f"unknown graph {', '.join(sorted(unknown))}", tip=did_you_mean(min(unknown), names) or those)
     try:
         tools = find()
     except ToolsUnusable as problem:

@@ -24,6 +24,7 @@ Needs Z3: pip install 'peerproof[prove]'.
 from __future__ import annotations
 
 import json
+import shlex
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -31,6 +32,8 @@ from typing import TYPE_CHECKING, Any, Final
 from peerproof.cli.command import positive_seconds, refuse
 from peerproof.cli.exits import FAILED, NOTHING, OK, Refusal
 from peerproof.cli.options import add_format, add_protocol, add_select, check_protocol
+from peerproof.conformance.suite import output
+from peerproof.conformance.suite.printable import count_text
 
 if TYPE_CHECKING:
     from peerproof.conformance.proofs.proof import Proof, Proved
@@ -64,13 +67,16 @@ def run(args: Namespace) -> int:
     """Prints a line for each proof, and a summary."""
     from peerproof.conformance.proofs.proof import ANY_CLUSTER, ProverMissing, plain_proof, prove, proven_protocols, select_proofs
 
+    if args.save and (why_not := output.unwritable(args.save)):
+        raise Refusal(f"the file cannot be written: {why_not}")
     known = proven_protocols()
     check_protocol(args.protocol, known, "proofs")
     with refuse(ProverMissing):
         chosen = select_proofs(args.protocol, args.select, ANY_CLUSTER if args.any else "")
     if not chosen:
-        what = f"has {args.select!r} in its name" if args.select else "is about clusters of any number of nodes"
-        raise Refusal(f"no proof {what}", NOTHING, tip="peerproof model prove --list shows them")
+        about = ["is about clusters of any number of nodes"] if args.any else []
+        named = [f"has {args.select!r} in its name"] if args.select else []
+        raise Refusal(f"no proof {' and '.join(about + named)}", NOTHING, tip=_tip(args))
     as_json = args.format == "json"
     if args.list:
         print(_as_json([plain_proof(*one) for one in chosen]) if as_json else "\n".join(_render_proof(p) for _, p in chosen))
@@ -90,6 +96,19 @@ def run(args: Namespace) -> int:
     if args.save:
         _save(args.save, [one for here in replays for one in here.values() if one["steps"]], quiet=as_json)
     return OK if all(found.as_expected for _, found in results) else FAILED
+
+
+def _tip(args: Namespace) -> str:
+    """Returns where there are proofs of these words, if no proof is selected."""
+    from peerproof.conformance.proofs.proof import select_proofs
+
+    elsewhere = dict.fromkeys(name for name, _ in select_proofs(None, args.select) if args.select)
+    if args.protocol in elsewhere:
+        return "those of this name are about other clusters: leave out --any"
+    if not elsewhere:
+        return "peerproof model prove --list shows them"
+    has = f"{' and '.join(elsewhere)} {'has' if len(elsewhere) == 1 else 'have'} such proofs"
+    return f"{has}: peerproof model prove {next(iter(elsewhere))} -k {shlex.quote(args.select)}"
 
 
 def _replayed(protocol: str, found: Proved, seconds: float) -> dict[str, Any]:
@@ -122,16 +141,13 @@ def _with_replays(row: dict[str, Any], replays: dict[str, Any]) -> dict[str, Any
 def _save(path: Path, found: list[dict[str, Any]], *, quiet: bool) -> None:
     """Writes a file with counterexamples. Raises Refusal if there are none."""
     from peerproof.conformance.proofs.counterexample import file_of
-    from peerproof.conformance.suite import output
 
     if not found:
         raise Refusal("no counterexample has values, so nothing is saved", NOTHING, tip="--any selects proofs that have them")
     with refuse(output.CannotWrite, prefix="the file cannot be written: "):
         output.write_whole(path, json.dumps(file_of(found), indent=2, ensure_ascii=False) + "\n")
     if not quiet:
-        print(
-            f"{path}: {len(found)} {'counterexample' if len(found) == 1 else 'counterexamples'}; peerproof model explore {path}"
-        )
+        print(f"{path}: {count_text(len(found), 'counterexample')}; peerproof model explore {path}")
 
 
 def _render_proof(proof: Proof) -> str:
@@ -165,7 +181,7 @@ def _sum(results: list[tuple[str, Proved]]) -> str:
     refuted = sum(found.twin.verdict == "refuted" for _, found in results)
     seconds = sum(found.seconds for _, found in results)
     totals = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
-    return f"{len(results)} {'proof' if len(results) == 1 else 'proofs'}: {totals}; {refuted} twins refuted; {seconds:.2f} CPU-s"
+    return f"{count_text(len(results), 'proof')}: {totals}; {count_text(refuted, 'twin')} refuted; {seconds:.2f} CPU-s"
 
 
 def _as_json(rows: list[dict[str, Any]]) -> str:

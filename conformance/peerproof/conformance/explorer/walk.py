@@ -620,6 +620,15 @@ def explorable(protocol: str) -> dict[str, str]:
     return worlds | asked
 
 
+def obstacle_of(model: Asked) -> str:
+    """Returns why a model of the manifest is not among those that can be explored."""
+    if not _has_nodes(model.configuration.constants):
+        return "it models a part of the protocol, not the state of whole nodes"
+    known = counterexamples.variants_of(model.protocol)
+    is_endless = hasattr(known.BEHAVIOURS.get(model.behaviour), "watching")
+    return "its runs are endless" if is_endless else "only its TLA+ module has the steps that it adds"
+
+
 def _has_nodes(constants: Mapping[str, Any]) -> bool:
     return {"Node", "MaxNet"} <= constants.keys()
 
