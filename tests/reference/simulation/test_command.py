@@ -180,6 +180,7 @@ def test_a_full_disk_exits_with_1_after_the_run(capsys: pytest.CaptureFixture[st
         ("scuttlebutt --divergence 1@SD-05", "no node of scuttlebutt has the divergence 'SD-05'"),
         ("scuttlebutt --divergence 1@bd-99", "no node of scuttlebutt has the divergence 'bd-99'\ntip: there are BD-01, BD-02, "),
         ("swim --divergence 2@SD-99", ", SD-23\n"),
+        ("swim --divergence 2@BD-09", "SD-18, SD-20, SD-22, SD-23\n"),
         (
             "scuttlebutt --divergence BD-02",
             "--divergence: 'BD-02': expected the number of a node and a divergence, as in 2@SD-05",

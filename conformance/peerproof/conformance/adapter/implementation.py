@@ -93,7 +93,7 @@ def find_divergence(name: str, protocol: str | None = None) -> type[Any]:
     letters = dict.fromkeys(other[:2] for other in known)
     of_each = {first: [other for other in known if other.startswith(first)] for first in letters}
     own = of_each.get(name.upper()[:2], [])
-    expected = ", ".join(own or (f"{ids[0]} to {ids[-1]}" for ids in of_each.values()))
+    expected = ", ".join(own or (known if protocol else (f"{ids[0]} to {ids[-1]}" for ids in of_each.values())))
     pages = (clauses_file(row.protocol) for row in known.values() if _DIVERGENCE.fullmatch(name.upper()))
     is_described = any(name.upper() in page.read_text(encoding="utf-8") for page in dict.fromkeys(pages) if page.exists())
     more = f". No message shows the others on the page of a protocol: peerproof explain {name.upper()}" if is_described else ""
