@@ -1,7 +1,8 @@
-"""The programs in tla/bin, as they are started from a checkout."""
+"""The programs of the TLA+ tools, as modules and as the scripts in tla/bin of a checkout."""
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import signal
@@ -15,12 +16,13 @@ import pytest
 
 from peerproof.tla.manifest import models
 from peerproof.tla.output.dot import summary
-from peerproof.tla.programs import main
+from peerproof.tla.programs import PROGRAMS, main
 from peerproof.tla.tools.installation import JAR_VARIABLE, Tools
 from peerproof.tla.tools.sany import parse
 
 BIN = Path(__file__).parents[2] / "tla" / "bin"
 COUNT = "Init == x = 0\nUp == x < 3 /\\ x' = x + 1\nDown == x > 0 /\\ x' = x - 1\nNext == Up \\/ Down\nSmall == x < 2\n"
+MODULE = (sys.executable, "-m", "peerproof.tla.programs")
 CFG = "INIT Init\nNEXT Next\n"
 
 
@@ -49,7 +51,7 @@ def started(capsys: pytest.CaptureFixture[str]) -> Iterator[Started]:
     terminated = signal.getsignal(signal.SIGTERM)
 
     def start(name: str, *arguments: object) -> Ended:
-        code = main(name, list(map(str, arguments)))
+        code = main([name, *map(str, arguments)])
         return Ended(code, *capsys.readouterr())
 
     yield start
@@ -61,7 +63,27 @@ def test_program_has_a_help_with_an_example(name: str) -> None:
     done = subprocess.run([str(BIN / name), "--help"], capture_output=True, text=True, check=False)
 
     assert done.returncode == 0, done.stderr
-    assert re.search(rf"tla/bin/{name} (tla/)?scuttlebutt", done.stdout)
+    assert re.search(rf"^  {re.escape(str(BIN))}/{name} scuttlebutt", done.stdout, re.MULTILINE | re.IGNORECASE)
+
+
+@pytest.mark.parametrize(("line", "code"), [((), 2), (("foo",), 2), (("--help",), 0)])
+def test_without_a_program_all_are_listed(line: tuple[str, ...], code: int) -> None:
+    done = subprocess.run([*MODULE, *line], capture_output=True, text=True, check=False)
+
+    said = done.stderr if code else done.stdout
+    assert done.returncode == code
+    assert said.startswith("usage: python -m peerproof.tla.programs [-h] PROGRAM ...\n")
+    assert all(name in said for name in PROGRAMS)
+
+
+@pytest.mark.parametrize("line", [("cfg",), ("--help",)])
+def test_closed_pipe_ends_it_quietly(line: tuple[str, ...]) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run([*MODULE, *line], stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writer)
+
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def ran(program: Path, *arguments: str, path: str) -> subprocess.CompletedProcess[str]:
@@ -107,6 +129,26 @@ def test_tlc_says_what_holds_and_what_does_not(counter: Path, tmp_path: Path, st
 
 
 @pytest.mark.slow
+def test_counterexample_of_a_model_names_it_and_the_module_is_named(
+    tmp_path: Path, started: Started, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file in the folder of the user is not the one that is checked."""
+    model = next(each for each in models("scuttlebutt") if each.name == "sometimes-stale")
+    shutil.copy(model.module_path, tmp_path)
+    monkeypatch.chdir(tmp_path)
+
+    done = started("tlc", "scuttlebutt", model.name, "--itf", "found.itf.json")
+    unwritten = started("tlc", "scuttlebutt", model.name, "--itf", "absent/found.itf.json")
+
+    here = f"for {model.module_path.name} in this folder: python -m peerproof.tla.programs tlc {model.module_path.name} --config"
+    assert f"tlc: the module is {model.module_path}; {here} FILE\n" == done.err
+    assert done.code == 1
+    assert '"protocol": "scuttlebutt",\n    "model": "sometimes-stale"' in Path("found.itf.json").read_text(encoding="utf-8")
+    assert (unwritten.code, unwritten.out) == (2, done.out)
+    assert "cannot write absent/found.itf.json: No such file or directory" in unwritten.err
+
+
+@pytest.mark.slow
 def test_configurations_of_all_models_are_written_and_listed(tmp_path: Path, started: Started) -> None:
     by_tlc = [model for model in models() if model.by == "tlc"]
 
@@ -123,11 +165,17 @@ def test_configurations_of_all_models_are_written_and_listed(tmp_path: Path, sta
     ("line", "problem"),
     [
         (("cfg", "smoke-signals"), "no models of 'smoke-signals'; protocols with models: distkv, "),
-        (("cfg", "swim", "absent"), "no model 'absent' of swim for TLC; tla/bin/cfg swim lists them"),
+        (("cfg", "swim", "absent"), "no model 'absent' of swim for TLC; python -m peerproof.tla.programs cfg swim lists"),
         (("cfg", "scuttlebutt", "BL-01-tiny"), "no model 'BL-01-tiny' of scuttlebutt for TLC"),
-        (("cfg", "--output", "/dev/null"), "cannot write the configurations"),
+        (("cfg", "--output", "/dev/null"), "cannot write /dev/null/scuttlebutt: "),
         (("tlc", "swim", "absent"), "no model 'absent' of swim for TLC"),
-        (("tlc", "swim"), "no file swim; after a protocol, name a model"),
+        (("tlc", "swim"), "swim is a protocol: name one of its models, too; python -m peerproof.tla.programs cfg swim lists"),
+        (("tlc", "absent"), "no file absent, and no protocol of this name; python -m peerproof.tla.programs cfg lists"),
+        (
+            ("simulate", "MCSwim.tla", "tiny"),
+            "MCSwim.tla is a module, which takes --config FILE and no model: python -m peerproof.tla.programs simulate MCSwim.tla"
+            " --config FILE, or python -m peerproof.tla.programs simulate swim tiny",
+        ),
         (("tlc", "swim", "tiny", "--config", "x.cfg"), "--config is for the file of a module"),
     ],
 )
@@ -184,6 +232,29 @@ def test_mistake_in_a_module_is_told_with_its_place(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("EXTENDS Naturals\nA ==\n====\n", 'Counter.tla:3:1: Encountered "A"'),
+        ("A == nix\n====\n", "Counter.tla:2:6: Unknown operator: `nix'"),
+        ("EXTENDS Nix\n====\n", "Counter.tla: Cannot find source file for module Nix"),
+    ],
+)
+@pytest.mark.parametrize("name", ["sany", "tlc"])
+def test_mistake_in_another_module_is_told_with_that_module(
+    tmp_path: Path, started: Started, name: str, text: str, problem: str
+) -> None:
+    (tmp_path / "Counter.tla").write_text(f"---- MODULE Counter ----\n{text}", encoding="utf-8")
+    (tmp_path / "MC.tla").write_text("---- MODULE MC ----\nEXTENDS Counter\n====\n", encoding="utf-8")
+    (tmp_path / "MC.cfg").write_text(CFG, encoding="utf-8")
+
+    done = started(name, tmp_path / "MC.tla")
+
+    assert (done.code, done.out) == (1, "")
+    assert f"{name}: {problem}" in done.err
+
+
+@pytest.mark.slow
 def test_sany_says_what_it_has_read(tools: Tools, counter: Path, started: Started) -> None:
     assert parse(tools, counter) == ("Naturals", "Counter")
     assert started("sany", counter).out.endswith("Counter.tla: no errors; modules read with it: Naturals\n")
@@ -195,7 +266,11 @@ def test_file_that_is_not_there_is_a_usage_error(
 ) -> None:
     more = ("--output", "x.dot") if name == "graph" else ()
 
-    for path, problem in ((tmp_path / "Absent.tla", "no file"), (module(COUNT), "name another with --config")):
+    unconfigured = module(COUNT)
+    unread = (
+        f"cannot read the configuration {unconfigured.with_suffix('.cfg')}: No such file or directory; name a file with --con"
+    )
+    for path, problem in ((tmp_path / "Absent.tla", "no file"), (unconfigured, unread)):
         done = started(name, path, *more)
         assert done.code == 2
         assert problem in done.err

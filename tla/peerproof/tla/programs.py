@@ -1,5 +1,5 @@
 """
-The programs in tla/bin: command-line interfaces of the TLA+ tools, with readable errors.
+Command-line interfaces of the TLA+ tools, with readable errors.
 
 Exit codes: 0 success, 1 a property does not hold or a module has an error, 2 wrong command line, 3 no verdict, 130 after Ctrl-C.
 No Java process is left running.
@@ -7,17 +7,18 @@ No Java process is left running.
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from inspect import cleandoc
 from pathlib import Path
 from secrets import randbelow
 from typing import Any, Final
 
 from peerproof.tla.manifest import BadManifest, Model, models, root
-from peerproof.tla.output.counterexample import dumps, to_itf
+from peerproof.tla.output.counterexample import Counterexample, dumps, to_itf
 from peerproof.tla.output.dot import BadDump, summary
 from peerproof.tla.output.outcome import BadModule, Progress, Result, RunFailed, Simulated
 from peerproof.tla.output.values import text
@@ -27,13 +28,16 @@ from peerproof.tla.tools.tlc import Run, Walks, run, simulate
 
 WELL, WRONG, USAGE, UNUSABLE, INTERRUPTED = 0, 1, 2, 3, 130
 
+#: The folder of the scripts of a checkout, as it was typed; they set it.
+BIN_VARIABLE: Final = "PEERPROOF_TLA_BIN"
+
 
 def tlc(parser: ArgumentParser) -> Callable[[Namespace], int]:
     """
     Checks a model of the manifest, or any module, with TLC, and prints its progress.
 
-      tla/bin/tlc scuttlebutt tiny
-      tla/bin/tlc tla/scuttlebutt/MCScuttlebutt.tla --config my.cfg
+      %(prog)s scuttlebutt tiny
+      %(prog)s MCScuttlebutt.tla --config my.cfg
 
     A deadlock is not an error.
     """
@@ -58,7 +62,7 @@ def sany(parser: ArgumentParser) -> Callable[[Namespace], int]:
     """
     Parses a module with SANY; errors have file and line.
 
-      tla/bin/sany tla/scuttlebutt/Scuttlebutt.tla
+      %(prog)s Scuttlebutt.tla
     """
     parser.add_argument("module", type=Path, metavar="MODULE.tla")
     _add_library(parser)
@@ -75,7 +79,7 @@ def graph(parser: ArgumentParser) -> Callable[[Namespace], int]:
     """
     Writes the whole state graph of a model or module as GraphViz dot, with labelled edges, and counts states and edges.
 
-      tla/bin/graph scuttlebutt tiny --output tiny.dot
+      %(prog)s scuttlebutt tiny --output tiny.dot
 
     `peerproof model graph` compares it with the graph of the Python specification.
     """
@@ -108,7 +112,7 @@ def simulation(parser: ArgumentParser) -> Callable[[Namespace], int]:
     """
     Explores random walks of a model or module, with TLC. The seed is printed; it repeats the same walks.
 
-      tla/bin/simulate scuttlebutt large --walks 1000 --length 60
+      %(prog)s scuttlebutt large --walks 1000 --length 60
 
     A violation that is found is real; finding none proves nothing.
     """
@@ -119,8 +123,9 @@ def simulation(parser: ArgumentParser) -> Callable[[Namespace], int]:
 
     def do(args: Namespace) -> int:
         walks = Walks(args.walks, args.length, randbelow(2**31) if args.seed is None else args.seed)
+        what = _run_of(args, walks=walks)
         print(f"seed {walks.seed}", flush=True)
-        done = simulate(find(), _run_of(args, walks=walks), lambda states: _write(f"{states:,} states on walks so far"))
+        done = simulate(find(), what, lambda states: _write(f"{states:,} states on walks so far"))
         _clear()
         if done.verdict.value == "success":
             print(f"no violation on {walks.number:,} walks: {done.states:,} states, seed {walks.seed}")
@@ -134,12 +139,16 @@ def configuration(parser: ArgumentParser) -> Callable[[Namespace], int]:
     """
     Prints TLC's configuration of a model, or writes one or all to a folder, for other tools.
 
-      tla/bin/cfg scuttlebutt                          lists the models of a protocol; without one, all
-      tla/bin/cfg scuttlebutt tiny                     prints the configuration
-      tla/bin/cfg scuttlebutt tiny --output build/cfg  writes build/cfg/scuttlebutt/tiny.cfg
-      tla/bin/cfg --output build/cfg                   writes one file for each model of each protocol
+      %(prog)s scuttlebutt
+          lists the models of a protocol; without one, all
+      %(prog)s scuttlebutt tiny
+          prints the configuration
+      %(prog)s scuttlebutt tiny --output build/cfg
+          writes build/cfg/scuttlebutt/tiny.cfg
+      %(prog)s --output build/cfg
+          writes one file for each model of each protocol
 
-    Each is generated from tla/manifest.json and constants.json of its protocol, and names its module in a comment.
+    Each is generated from manifest.json and constants.json of its protocol, and names its module in a comment.
     """
     parser.add_argument("protocol", nargs="?", metavar="PROTOCOL", help="protocol of the models (default: all)")
     parser.add_argument("model", nargs="?", metavar="MODEL", help="name of the model (default: all)")
@@ -157,41 +166,61 @@ def configuration(parser: ArgumentParser) -> Callable[[Namespace], int]:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(model.cfg(), encoding="utf-8")
         except OSError as problem:
-            raise _UsageError(f"cannot write the configurations ({problem})") from problem
+            raise _UsageError(f"cannot write {problem.filename}: {problem.strerror}") from problem
         print(f"{args.output}: {len(chosen):,} configurations written")
         return WELL
 
     return do
 
 
+_MODULE: Final = "python -m peerproof.tla.programs"
+_EXITS: Final = (__doc__ or "").partition("\n\n")[2]
 PROGRAMS: Final = {"tlc": tlc, "sany": sany, "graph": graph, "simulate": simulation, "cfg": configuration}
 
 
-def main(name: str, arguments: list[str]) -> int:
-    """Runs one of the programs. Returns the exit code."""
-    program = PROGRAMS[name]
-    about = cleandoc(program.__doc__ or "")
-    parser = ArgumentParser(prog=name, description=about, epilog=__doc__, formatter_class=RawDescriptionHelpFormatter)
-    do = program(parser)
+def main(arguments: Sequence[str]) -> int:
+    """Runs the program that the first argument names. Returns the exit code; a wrong command line exits with 2."""
+    parser = ArgumentParser(prog=_MODULE, description=__doc__, formatter_class=RawDescriptionHelpFormatter)
+    choices = parser.add_subparsers(dest="program", title="programs", metavar="PROGRAM", required=True)
+    for name, program in PROGRAMS.items():
+        about = cleandoc(program.__doc__ or "")
+        first = about.partition("\n")[0]
+        one = choices.add_parser(
+            name, prog=_command(name), help=first, description=about, epilog=_EXITS, formatter_class=RawDescriptionHelpFormatter
+        )
+        one.set_defaults(do=program(one))
+    if not arguments:
+        parser.print_help(sys.stderr)
+        return USAGE
     args = parser.parse_args(arguments)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        return do(args)
+        code: int = args.do(args)
+        sys.stdout.flush()
     except BadModule as problem:
-        _clear()
-        print(f"{name}: {problem}", file=sys.stderr)
-        return WRONG
+        code = _report(args, str(problem), WRONG)
     except (ToolsUnusable, RunFailed, BadDump) as problem:
-        _clear()
-        print(f"{name}: NO VERDICT: {problem}", file=sys.stderr)
-        return UNUSABLE
+        code = _report(args, f"NO VERDICT: {problem}", UNUSABLE)
     except (_UsageError, BadManifest) as problem:
-        print(f"{name}: {problem}", file=sys.stderr)
-        return USAGE
+        code = _report(args, str(problem), USAGE)
     except KeyboardInterrupt:
-        _clear()
-        print(f"{name}: interrupted", file=sys.stderr)
-        return INTERRUPTED
+        code = _report(args, "interrupted", INTERRUPTED)
+    except BrokenPipeError:  # `cfg wendy | head -1`
+        sys.stdout = None  # or Python would try to flush it once more
+        code = WELL
+    return code
+
+
+def _report(args: Namespace, problem: str, code: int) -> int:
+    _clear()
+    print(f"{args.program}: {problem}", file=sys.stderr)
+    return code
+
+
+def _command(name: str) -> str:
+    """Returns what a user types to run a program: the script in tla/bin if one was used, else the module."""
+    folder = os.environ.get(BIN_VARIABLE)
+    return f"{folder}/{name}" if folder else f"{_MODULE} {name}"
 
 
 class _UsageError(Exception):
@@ -220,22 +249,46 @@ def _run_of(args: Namespace, **how: Any) -> Run:
     """Returns the run of a model, or of the file of a module."""
     is_brief = False
     if args.model is not None:
+        if args.module.endswith(".tla"):
+            raise _UsageError(_module_with_model(args))
         if args.config is not None:
             raise _UsageError("--config is for the file of a module; a model has its own configuration")
         model = _find_model(args.module, args.model)
         module, configuration, is_brief = model.module_path, model.cfg(), model.is_brief
+        _note_module(args, module)
     else:
         module = Path(args.module)
         if not module.is_file():
-            raise _UsageError(f"no file {module}; after a protocol, name a model: tla/bin/cfg lists them")
+            is_protocol = any(model.protocol == args.module for model in models())
+            hint = f"{args.module} is a protocol: name one of its models, too; {_command('cfg')} {args.module} lists them"
+            raise _UsageError(
+                hint if is_protocol else f"no file {module}, and no protocol of this name; {_command('cfg')} lists all"
+            )
         path: Path = args.config or module.with_suffix(".cfg")
         try:
             configuration = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as problem:
-            hint = "name another with --config, or give PROTOCOL and MODEL"
-            raise _UsageError(f"cannot read the configuration {path} ({problem}); {hint}") from problem
+            why = problem.strerror if isinstance(problem, OSError) else "it is not UTF-8"
+            hint = f"name a file with --config; {_command('cfg')} PROTOCOL MODEL prints that of a model"
+            raise _UsageError(f"cannot read the configuration {path}: {why}; {hint}") from problem
     limits = {"library": _library(args), "heap_megabytes": args.heap, "seconds": args.seconds}
     return Run(module=module, configuration=configuration, brief=is_brief, **limits, **how)
+
+
+def _module_with_model(args: Namespace) -> str:
+    """Says what to type instead of the file of a module and a model."""
+    protocols = dict.fromkeys(model.protocol for model in models() if model.module == Path(args.module).stem)
+    protocol, typed = next(iter(protocols), "PROTOCOL"), _command(args.program)
+    wrong = f"{args.module} is a module, which takes --config FILE and no model"
+    return f"{wrong}: {typed} {args.module} --config FILE, or {typed} {protocol} {args.model}"
+
+
+def _note_module(args: Namespace, module: Path) -> None:
+    """Prints which file is checked, which may not be the one in this folder."""
+    here = Path(module.name)
+    is_other = here.is_file() and not here.samefile(module)
+    hint = f"; for {here} in this folder: {_command(args.program)} {here} --config FILE" if is_other else ""
+    print(f"{args.program}: the module is {module}{hint}", file=sys.stderr)
 
 
 def _models_for_tlc(protocol: str | None) -> list[Model]:
@@ -249,7 +302,7 @@ def _find_model(protocol: str, name: str) -> Model:
     for model in _models_for_tlc(protocol):
         if model.name == name:
             return model
-    raise _UsageError(f"no model {name!r} of {protocol} for TLC; tla/bin/cfg {protocol} lists them")
+    raise _UsageError(f"no model {name!r} of {protocol} for TLC; {_command('cfg')} {protocol} lists them")
 
 
 def _library(args: Namespace) -> tuple[Path, ...]:
@@ -258,13 +311,25 @@ def _library(args: Namespace) -> tuple[Path, ...]:
 
 def _print_violation(args: Namespace, result: Result | Simulated) -> int:
     print(f"does not hold: {result.verdict.value} {result.violated or ''}".rstrip())
-    if (counterexample := result.counterexample) is not None:
+    if (counterexample := result.counterexample) is None:
+        return WRONG
+    try:
         for number, state in enumerate(counterexample.states, 1):
             print(f"{number:3}. {state.action or 'Init'}")
             print("\n".join(f"       {name} = {text(value)}" for name, value in state.variables.items()))
+    finally:  # also if the reader of the output has gone
         if args.itf:
-            args.itf.write_text(dumps(to_itf(counterexample, {"violated": result.violated})), encoding="utf-8")
+            _write_itf(args, counterexample, result.violated)
     return WRONG
+
+
+def _write_itf(args: Namespace, counterexample: Counterexample, violated: str | None) -> None:
+    """Writes a counterexample, with the model that `peerproof trace draw` replays, if it is one of a model."""
+    of_model = {} if args.model is None else {"protocol": args.module, "model": args.model}
+    try:
+        args.itf.write_text(dumps(to_itf(counterexample, {**of_model, "violated": violated})), encoding="utf-8")
+    except OSError as problem:
+        raise _UsageError(f"cannot write {args.itf}: {problem.strerror}") from problem
 
 
 def _show(progress: Progress) -> None:
@@ -291,4 +356,4 @@ def _positive(text: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], sys.argv[2:]))
+    sys.exit(main(sys.argv[1:]))

@@ -147,7 +147,9 @@ _BACK: Final = re.compile(r"(\d+): ")
 _AT: Final = re.compile(r"at line (\d+), column (\d+)")
 _POSITION: Final = re.compile(r"\d+\. Line (\d+), column (\d+) to line \d+, column \d+ in (\w+)")
 _LINE: Final = re.compile(r"line (\d+), col (\d+) to line \d+, col \d+ of module (\w+)\s+(.*?)(?:\n\s*\n|$)", re.DOTALL)
-_IN_MODULE: Final = re.compile(r"(?:In module |in file |for module )(\w+)")
+_PARSING: Final = re.compile(r"Parsing file .*?(\w+)\.tla$", re.MULTILINE)
+_IN_MODULE: Final = re.compile(r"(?:for module \w+ imported in module |In module |for module )(\w+)")
+_IN_FILE: Final = re.compile(r"in file (\w+)")  # the root module, whichever has the error
 
 
 def _number(text: str) -> int:
@@ -284,12 +286,12 @@ def bad_module(said: str) -> BadModule:
     semantic = _LINE.search(said)
     if semantic is not None:
         return BadModule(semantic[3], int(semantic[1]), int(semantic[2]), " ".join(semantic[4].split()))
-    module = _IN_MODULE.search(said)
     syntax = _AT.search(said)
+    parsed = _PARSING.findall(said, 0, syntax.start()) if syntax is not None else []
+    named = _IN_MODULE.search(said) or _IN_FILE.search(said)
+    module = parsed[-1] if parsed else named[1] if named else ""
     if syntax is not None:
         first = next(line for line in said.splitlines() if _AT.search(line))
-        return BadModule(module[1] if module else "", int(syntax[1]), int(syntax[2]), first.strip())
-    complaint = next(
-        (line.strip() for line in said.splitlines() if "Cannot find" in line or "not exist" in line), said.strip()[-500:]
-    )
-    return BadModule(module[1] if module else "", None, None, complaint)
+        return BadModule(module, int(syntax[1]), int(syntax[2]), first.strip())
+    complaints = (line.strip() for each in ("Cannot find", "not exist") for line in said.splitlines() if each in line)
+    return BadModule(module, None, None, next(complaints, said.strip()[-500:]))
