@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from pathlib import Path
@@ -144,10 +145,36 @@ def test_tlc_finds_it_anew(capsys: Capture) -> None:
     assert "n2" in out
 
 
+def test_counterexample_of_a_module_that_is_no_model_is_drawn_from_its_states(tmp_path: Path, capsys: Capture) -> None:
+    """As the programs write it of a changed module: without protocol and model."""
+    kept = next(model for model in models("swim") if model.name == "SX-02-stale-rumour").counterexample_path
+    assert kept is not None
+    itf = json.loads(kept.read_bytes())
+    itf["#meta"] = {"violated": "NoStaleRumour"}
+    (tmp_path / "found.itf.json").write_text(json.dumps(itf), encoding="utf-8")
+
+    assert ended(kept) == 0
+    replayed = capsys.readouterr().out
+    assert ended(tmp_path / "found.itf.json", "--without", "table") == 0
+    out, err = capsys.readouterr()
+    assert [line.partition(" (")[0].partition(" [")[0] for line in arrows(out)] == [
+        line.partition(" (")[0].partition(" [")[0] for line in arrows(replayed)
+    ]
+    assert "table" not in out
+    assert "found.itf.json: NoStaleRumour is violated in 14 steps\nno model is named: drawn from the states alone" in err
+
+
+def arrows(drawn: str) -> list[str]:
+    return [line for line in drawn.splitlines() if "->" in line or "-x" in line]
+
+
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        (b'{"states": []}', "KeyError('protocol')"),
+        (b'{"states": []}', "it has no states"),
+        (b'{"#meta": {"model": "tiny"}, "states": []}', "KeyError('protocol')"),
+        (b'{"states": [{"x": 1}, {"x": 2}]}', "names no model; of another module, a run is drawn if it has a variable net"),
+        (b'{"states": [{"net": {"#set": []}}, {"net": {"#set": []}}]}', "and variables that are functions of the nodes\ntip: "),
         (b'{"#meta": {"protocol": "swim", "model": "none"}, "states": [{}]}', "there is no model swim/none"),
         (b'{"#meta": {"protocol": "distkv", "model": "DX-01-letter"}, "states": []}', "it has no states"),
         (b'{"#meta": {"protocol": "distkv", "model": "DX-01-letter"}, "states": [{"last": 1}]}', "not a run of DX-01-letter"),

@@ -108,20 +108,39 @@ def model_of(name: str) -> Model | None:
 
 
 def draw_counterexample(path: Path, without: Collection[str] = ()) -> Drawing:
-    """Draws a counterexample of TLC from an ITF file. Raises CannotDraw, OSError."""
+    """
+    Draws a counterexample of TLC from an ITF file. Raises CannotDraw, OSError.
+
+    One of a model is replayed in Python. One of any other module names no model, and is drawn from its states alone.
+    """
     try:
         itf: dict[str, Any] = json.loads(path.read_bytes())
         example, about = from_itf(itf), itf.get("#meta", {})
-        name = f"{about['protocol']}/{about['model']}"
+        name = f"{about['protocol']}/{about['model']}" if "model" in about else ""
     except (ValueError, KeyError, TypeError, AttributeError) as problem:
-        raise CannotDraw(f"{path} is not a counterexample as peerproof model check writes it: {problem!r}") from None
+        raise CannotDraw(f"{path} is not a counterexample in ITF: {problem!r}") from None
+    if not example.states:
+        raise CannotDraw(f"{path}: it has no states")
+    if not name:
+        return _draw_states(path, example, about.get("violated"), without)
     model = model_of(name)
-    if model is None or not example.states:
-        raise CannotDraw(f"{path}: {'it has no states' if model else f'there is no model {name}'}")
+    if model is None:
+        raise CannotDraw(f"{path}: there is no model {name}")
     try:
         return _failing(model, model_diagram.of_run(model, example, without))
     except (Unlike, KeyError, ValueError, TypeError, AssertionError) as problem:
         raise CannotDraw(f"{path}: not a run of {model.name}: {problem}") from None
+
+
+def _draw_states(path: Path, example: Counterexample, violated: str | None, without: Collection[str]) -> Drawing:
+    try:
+        found = model_diagram.of_states(example, without)
+    except (Unlike, KeyError, ValueError, TypeError, IndexError, AssertionError):
+        shape = "a variable net, a set of <<sender, receiver, type, ...>>, and variables that are functions of the nodes"
+        tip = "peerproof model check and trace draw MODEL draw the models of peerproof model check --list"
+        raise CannotDraw(f"{path} names no model; of another module, a run is drawn if it has {shape}", tip) from None
+    title = f"{path.name}: {violated or 'a property'} is violated {found.length}"
+    return Drawing(found.graph, title, (title, "no model is named: drawn from the states alone, not replayed in Python"))
 
 
 #: Maximum number of unreadable trace lines that get a remark each.

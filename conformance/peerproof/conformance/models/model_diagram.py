@@ -17,7 +17,7 @@ from peerproof.conformance.diagrams.message_graph import Arrow, MessageGraph, No
 from peerproof.conformance.models import counterexamples
 from peerproof.conformance.models.run_diagram import value_text
 from peerproof.spec.distkv.model.notation import chain_text, change_texts, nodes_text, pairs_text
-from peerproof.spec.model.bounded import FAIL
+from peerproof.spec.model.bounded import FAIL, LOSE
 from peerproof.tla.manifest import Model
 from peerproof.tla.output.counterexample import Counterexample, TraceState
 from peerproof.tla.output.values import Function, Value
@@ -71,6 +71,12 @@ def of_run(model: Model, example: Counterexample, without: Collection[str] = ())
     return Failing(counterexamples.draw_path(graph, path, without), len(path), after(example.loop))
 
 
+def of_states(example: Counterexample, without: Collection[str] = ()) -> Failing:
+    """Draws a run of any module from its states alone. Raises Unlike, or another error, if its variables have another form."""
+    ends = ", and then nothing happens" if example.stutters else after(example.loop)
+    return Failing(draw_trace(example.states, without), example.steps, ends)
+
+
 def after(loop: int | None) -> str:
     """Describes the loop of a run, if it has one."""
     return "" if loop is None else f", then again and again from after step {loop}"
@@ -90,9 +96,13 @@ def draw_trace(run: tuple[TraceState, ...], without: Collection[str]) -> Message
     """Draws a run of TLC: of nodes and the messages under way, or of one message on its way through a ring."""
     first = run[0].variables
     if "net" in first:
-        nodes = tuple(map(_node_text, _rows(first["up"])))
-        happenings = [each for number in range(1, len(run)) for each in _step(number, run[number - 1], run[number], without)]
-        return MessageGraph(nodes, tuple(happenings))
+        rows = {name: _rows(value) for name, value in first.items() if isinstance(value, Function | tuple)}
+        if not rows:
+            raise counterexamples.Unlike("no variable of the run is a function of the nodes")
+        nodes = rows["up"] if "up" in rows else next(iter(rows.values()))
+        shown = [name for name, values in rows.items() if values.keys() == nodes.keys() and name not in without]
+        happenings = [each for number in range(1, len(run)) for each in _step(number, run[number - 1], run[number], shown)]
+        return MessageGraph(tuple(map(_node_text, nodes)), tuple(happenings))
     hops = run[-1].variables["path"]
     assert isinstance(hops, tuple)
     key, ends = value_text(first["key"]), run[-1].variables["done"]
@@ -105,21 +115,20 @@ def _node_text(node: Any) -> str:
     return f"node {node}"
 
 
-def _step(number: int, before: TraceState, after: TraceState, without: Collection[str]) -> Iterator[Arrow | Note]:
+def _step(number: int, before: TraceState, after: TraceState, shown: Collection[str]) -> Iterator[Arrow | Note]:
     old, new = before.variables, after.variables
     gone, sent = (_messages(one["net"]) - _messages(other["net"]) for one, other in ((old, new), (new, old)))
     if gone and all(str(message[2]) == str(other[2]) and message[:2] == other[:2] for message in gone for other in sent) and sent:
         (message,) = sent
         yield Note(_node_text(message[0]), f"{number}. {after.action}: {' '.join(map(value_text, message[2:]))}")
     elif gone:
-        (message,) = gone
-        text = " ".join(map(value_text, message[2:]))
-        yield Arrow(_node_text(message[0]), _node_text(message[1]), f"{number}. {text}", lost=after.action == FAIL)
+        for message in gone:
+            text = " ".join(map(value_text, message[2:]))
+            yield Arrow(_node_text(message[0]), _node_text(message[1]), f"{number}. {text}", lost=after.action in (LOSE, FAIL))
     else:
         yield Note("", f"{number}. {after.action}")
-    shown = [name for name in new if name not in without and name not in ("net", "restarts")]
     rows = {name: (_rows(old[name]), _rows(new[name])) for name in shown}
-    for node in _rows(new["up"]):
+    for node in next(iter(rows.values()))[0] if rows else ():
         changed = [f"{name} = {value_text(now[node])}" for name, (was, now) in rows.items() if was[node] != now[node]]
         if changed:
             yield Note(_node_text(node), ", ".join(changed))
