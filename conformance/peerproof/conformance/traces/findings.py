@@ -331,8 +331,11 @@ NAMES: Final[Mapping[str, str]] = {
 
 def no_event(ref: Ref, why: str) -> Finding:
     """Returns the finding of a line that is no event of the protocol, a fault of the log: what comes in may be anything."""
-    message = f"{no_event_text(ref.event.kind, why)}; nothing is checked from there to the next start"
-    return Finding("log", NAMES["args"], message, ref)
+    return _log_finding(ref, "args", no_event_text(ref.event.kind, why))
+
+
+def _log_finding(ref: Ref, what: str, fault: str) -> Finding:
+    return Finding("log", NAMES[what], f"{fault}; nothing is checked from there to the next start", ref)
 
 
 def no_event_text(kind: str, why: str) -> str:
@@ -381,7 +384,7 @@ def finding_of(specification: Specification, before: Any, ref: Ref, divergence: 
         named = NAMES[divergence.what], message, ref, explanation_clauses(divergence.explanations)
         return Finding(DIFFERS, *named, divergence.expected, divergence.actual)
     if fault := writing_fault(divergence):
-        return Finding("log", NAMES[divergence.what], f"{fault}; nothing is checked from there to the next start", ref)
+        return _log_finding(ref, divergence.what, fault)
     broken = [] if divergence.what != "effects" or before is None else list(_find_broken(specification, before, divergence))
     clauses = dict.fromkeys(clause for holding in broken for clause in holding.clauses)
     about = f"; this contradicts the property that {broken[0].about}" if broken else ""

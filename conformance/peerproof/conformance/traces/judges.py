@@ -21,16 +21,7 @@ from peerproof.conformance.diagrams.labels import message_text
 from peerproof.conformance.traces.event_text import instant_text
 from peerproof.conformance.traces.events import Event, Ref, Rows, line_of, text_of
 from peerproof.conformance.traces.fair_relation import FairJudgement, FairRelation
-from peerproof.conformance.traces.findings import (
-    DIFFERS,
-    Finding,
-    Severity,
-    finding_of,
-    no_event,
-    severity_of,
-    step_clauses,
-    writing_fault,
-)
+from peerproof.conformance.traces.findings import DIFFERS, Finding, Severity, finding_of, no_event, severity_of, step_clauses
 from peerproof.conformance.traces.node_log import EARLY
 from peerproof.conformance.traces.other_readings import Explanations, Taken, explanation_clauses, explanation_text
 from peerproof.spec.core import TCP, NodeId, Send, Specification
@@ -152,10 +143,11 @@ class ReplayJudge(Judge):
         self.is_lost = self._replay.nodes[self._key].course.is_lost
         if divergence is None:
             return None
+        finding = finding_of(self._replay.spec, before, ref, divergence)
         if self.is_lost:
-            what, reason = ("fault of the log", AFTER_FAULT) if writing_fault(divergence) else ("divergence", AFTER_DIVERGENCE)
+            what, reason = ("fault of the log", AFTER_FAULT) if finding.severity == "log" else ("divergence", AFTER_DIVERGENCE)
             self.lose(f"nothing is checked from the {what} at event {event.seq} to the next start", reason)
-        return finding_of(self._replay.spec, before, ref, divergence)
+        return finding
 
     def _no_start(self, ref: Ref) -> Finding:
         self.remark = _no_start(ref.event)
